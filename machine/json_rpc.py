@@ -236,7 +236,10 @@ def _connected_socket(remote: str, timeout_s: float) -> socket.socket:
     except ssl.SSLError as error:
         raise JsonRpcError(f"no TLS with {remote}: {handshake_error(error)}") from error
     except (OSError, OverflowError) as error:
-        raise NoServerError(f"no server answers at {remote} ({error}); start it or correct the address") from error
+        repair = "start it or correct the address"
+        if unix and isinstance(error, PermissionError):
+            repair = "run this as the user of the socket, or give a tcp: or ssl: address of the server"
+        raise NoServerError(f"no server answers at {remote} ({error}); {repair}") from error
     connection.setblocking(False)
     return connection
 

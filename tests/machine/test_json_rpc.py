@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,18 @@ import pytest
 
 from machine import json_rpc
 from machine.json_rpc import JsonRpcClient, JsonRpcError, call, connected, transact
+from machine.places import run_program
+from tests.rights import with_capabilities
+
+_ASK = """
+import sys
+from pathlib import Path
+from machine.json_rpc import JsonRpcError, call
+try:
+    call(Path(sys.argv[1]), "list_dbs", [])
+except JsonRpcError as error:
+    print(error)
+"""
 
 
 @contextmanager
@@ -132,3 +145,12 @@ def test_a_transaction_without_results_is_refused(tmp_path: Path) -> None:
         connected(f"unix:{path}", 5.0) as client,
     ):
         transact(client, "Open_vSwitch", [])
+
+
+def test_a_socket_that_this_process_may_not_open_is_no_server_to_start(tmp_path: Path) -> None:
+    path = tmp_path / "db.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        path.chmod(0)
+        said = run_program(with_capabilities((), [sys.executable, "-c", _ASK, str(path)]))
+    assert "run this as the user of the socket" in said

@@ -8,6 +8,7 @@ import pytest
 
 from machine import places
 from machine.places import CommandError, private_namespace
+from tests.rights import with_capabilities
 
 
 def test_a_namespace_that_the_system_refuses_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,3 +24,8 @@ def test_programs_are_out_of_reach_of_the_terminal() -> None:
     with places.child(show) as process:
         assert process.stdout is not None
         assert process.stdout.read() == "True\n"
+
+
+def test_who_has_no_right_to_enter_a_namespace_works_in_its_own() -> None:
+    show = "import os; from machine.places import call_inside; print(call_inside(os.getpid(), lambda: 7))"
+    assert places.run_program(with_capabilities((), [sys.executable, "-c", show])) == "7\n"

@@ -70,7 +70,7 @@ def test_trials_of_a_session_share_a_network_that_returns_between_them(settings:
         assert row["returned"]["wrong"] is None
         assert json.loads(json.dumps(row)) == row
     for row in (quiet, again):
-        assert [phase["lost"] + phase["backtracked"] for phase in phases(row).values()] == [0, 0, 0]
+        assert [phase["lost"] + phase["backtracked"] for phase in phases(row).values()] == [0, 0, 0], row
         assert all(phase["udp_received"] == phase["udp_sent"] > 0 for phase in phases(row).values())
     assert phases(failed)["transient"]["lost"] > 0
     assert sum(phase["backtracked"] for phase in phases(failed).values()) > 0

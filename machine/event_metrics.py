@@ -77,7 +77,11 @@ EVENT_METRICS = (
         "armor_errors_left_out", "Of these, errors without a line in the logs", ("errors_left_out",), adds="number"
     ),
     EventMetric(
-        "armor_mismatches_left_out", "Differences without a line in the logs", ("mismatches_left_out",), adds="number"
+        "armor_events_left_out",
+        "Other events of a switch without a line in the logs",
+        ("events_left_out",),
+        ("node", "what"),
+        "number",
     ),
 )
 

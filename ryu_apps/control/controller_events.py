@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from machine.event_log import EventField, EventLog
+from ryu_apps.control.limited_lines import LimitedLines
 
 # What a person wants to see pass by. Errors have a line of their own (faults.py).
 SENTENCES = {
@@ -34,16 +36,19 @@ SENTENCES = {
     "te_done": "run {run} of traffic engineering: {rows} rows changed, {slots_moved} of {slots} slots moved",
     "te_waiting": "run {run} of traffic engineering waits for {names}",
     "mismatch": "not as the topology says: {text}",
-    "mismatches_left_out": "{number} more differences from the topology came at once; they are counted, not written",
+    "events_left_out": "{number} more events {what} of '{node}' came at once; they are counted, and not written",
     "foreign_mac": "{node}: its host has the MAC address {mac}",
 }
+
+# faults.py limits these two.
+_NEVER_LEFT_OUT = ("error", "errors_left_out")
 
 # What must not be zero for the event to be news.
 _NEWS_IF = {"return_done": "rounds", "restoration_done": "rows"}
 
 
 class ControllerEvents(EventLog):
-    """An event log that also says the main events in one line each.
+    """An event log that also says the main events in one line each; what one switch causes has limited lines.
 
     Parameters
     ----------
@@ -51,14 +56,31 @@ class ControllerEvents(EventLog):
         Who speaks.
     logger
         Where the lines go, at level INFO.
+    lines
+        Which events of one name at one switch may be written now; None: by the clock.
     """
 
-    def __init__(self, source: str, logger: logging.Logger) -> None:
+    def __init__(self, source: str, logger: logging.Logger, lines: LimitedLines | None = None) -> None:
         super().__init__(source)
         self._logger = logger
+        self._lines = lines or LimitedLines()
 
     def write(self, event: str, t_monotonic_s: float | None = None, **fields: EventField) -> None:
-        """Append one event, and say it."""
+        """Append one event, and say it; or only count it, if too many of its switch came at once."""
+        if self._may_write(event, fields.get("node")):
+            self._append(event, t_monotonic_s, fields)
+        else:
+            self.observe(event, **fields)
+
+    def _may_write(self, event: str, node: EventField) -> bool:
+        if not isinstance(node, str) or event in _NEVER_LEFT_OUT:
+            return True
+        return self._lines.admits((event, node), partial(self._left_out, event, node))
+
+    def _left_out(self, what: str, node: str, number: int) -> None:
+        self._append("events_left_out", None, {"what": what, "node": node, "number": number})
+
+    def _append(self, event: str, t_monotonic_s: float | None, fields: Mapping[str, EventField]) -> None:
         super().write(event, t_monotonic_s, **fields)
         sentence = sentence_of(event, fields)
         if sentence:

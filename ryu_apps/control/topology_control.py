@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from functools import partial
 
 from machine.event_log import EventLog
 from mininet_topos.ports import HOST_PORT, MAX_PORT_NO
@@ -13,7 +12,6 @@ from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.control.decide.frames import LldpProbe, lldp_probe_frame
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology, Mismatch, PortKey
-from ryu_apps.control.limited_lines import LimitedLines
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import PortDesc, PortStatus
 from ryu_apps.plan.rows import Output
@@ -38,7 +36,6 @@ class TopologyControl:
         self._events = events
         self._refused: dict[Mismatch, None] = {}
         self._named: frozenset[Mismatch] = frozenset()
-        self._lines = LimitedLines()
         regular_per_s = 1 / discovery_interval_s if discovery_interval_s else 0.0
         self._probes_a_port = Rate(PROBES.per_s + regular_per_s, PROBES.at_once)
         self._allowances: dict[PortKey, Allowance] = {}
@@ -132,15 +129,8 @@ class TopologyControl:
         """Write differences that are new to the event log."""
         now = frozenset(self.mismatches())
         for mismatch in sorted(now - self._named):
-            fields = mismatch._asdict()
-            if self._lines.admits(mismatch.node, partial(self._left_out, mismatch.node)):
-                self._events.write("mismatch", **fields)
-            else:
-                self._events.observe("mismatch", **fields)
+            self._events.write("mismatch", **mismatch._asdict())
         self._named = now
-
-    def _left_out(self, node: str, number: int) -> None:
-        self._events.write("mismatches_left_out", node=node, number=number)
 
     def failure_scenario(self) -> FailureScenario:
         """What is broken now, as planners take it."""

@@ -101,6 +101,36 @@ def test_errors_are_counted_and_their_lines_limited(app, what, message, dpid) ->
     assert app.get("/armor/state")["errors"] >= number
 
 
+def test_changes_of_a_port_without_end_are_counted_and_their_lines_limited(app) -> None:
+    def changes() -> float:
+        lines = app.text("/metrics").splitlines()
+        return sum(
+            float(line.split()[-1])
+            for line in lines
+            if line.startswith("armor_port_changes_total") and 'node="s4"' in line
+        )
+
+    def written() -> int:
+        return sum(event["node"] == "s4" for event in app.events("port_status"))
+
+    def left_out() -> int:
+        found = app.events("events_left_out")
+        return sum(event["number"] for event in found if (event["what"], event["node"]) == ("port_status", "s4"))
+
+    before = changes()
+    with PlayedSwitch(app.openflow_port, 4, next(ADDRESSES)) as hostile:
+        hostile.hello()
+
+        def flapped() -> float:
+            hostile.send((port_status(2) + port_status(2, state=1)) * 100)
+            assert_served(hostile, len(hostile.received))
+            return changes() - before
+
+        wait_until(lambda: flapped() > 20 * BURST_LINES, "the changes are counted")
+    wait_until(lambda: written() + left_out() == changes() - before, "each is written or summed up")
+    assert BURST_LINES <= written() <= 2 * BURST_LINES  # the burst, and what a pause gives back
+
+
 def test_discovery_frames_without_end_are_left_out_and_named(app) -> None:
     frame = lldp_probe_frame(LldpProbe(3, 2), 0x020000000001)
     with PlayedSwitch(app.openflow_port, 1, next(ADDRESSES)) as hostile:

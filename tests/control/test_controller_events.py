@@ -7,7 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+pytest.importorskip("ryu", reason="Ryu is not installed")
 from ryu_apps.control.controller_events import SENTENCES, ControllerEvents, sentence_of
+
+pytestmark = pytest.mark.ryu
 
 
 def test_an_event_goes_to_the_event_log_and_is_said(tmp_path, monkeypatch, caplog):
@@ -44,7 +47,6 @@ def test_a_controller_that_nobody_reaches_says_what_may_be_the_reason():
     assert "datapath=user" in said
 
 
-@pytest.mark.ryu
 @pytest.mark.parametrize(("seen", "said"), [((), ["no_switch"]), (("s1",), [])])
 def test_it_says_so_only_when_no_switch_ever_came(seen, said):
     controller = pkgutil.resolve_name("ryu_apps.control.controller:Controller")

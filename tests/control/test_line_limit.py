@@ -96,3 +96,30 @@ def test_errors_of_a_switch_are_limited_counted_and_do_not_hide_those_of_others(
     assert faults.count == 1001
     assert registry.get_sample_value("armor_errors_total", {"node": "s1"}) == 1000
     assert registry.get_sample_value("armor_errors_left_out_total", {"node": "s1"}) == 1000 - BURST_LINES
+
+
+@pytest.mark.ryu
+def test_events_of_a_switch_are_limited_counted_and_do_not_hide_those_of_others(caplog, monkeypatch) -> None:
+    from machine.event_metrics import observed_by_metrics
+    from ryu_apps.control.controller_events import ControllerEvents
+    from ryu_apps.control.limited_lines import LimitedLines
+
+    monkeypatch.delenv("ARMOR_EVENTS", raising=False)
+    due = []
+    lines = LimitedLines(lambda seconds, *call: due.append(call), lambda: 3.0)
+    events = ControllerEvents("controller", logging.getLogger("test of events"), lines)
+    registry = observed_by_metrics(events).registry
+    with caplog.at_level(logging.INFO, logger="test of events"):
+        for _ in range(1000):
+            events.write("disconnect", node="s1")
+        events.write("connect", node="s1", dpid=1)
+        events.write("disconnect", node="s2")
+        events.write("te_done", run=1, rows=0, slots_moved=0, slots=0)
+        ((summarise, *arguments),) = due
+        summarise(*arguments)
+    said = ["s1: disconnected"] * BURST_LINES + ["s1: connected", "s2: disconnected"]
+    left_out = {"node": "s1", "what": "disconnect"}
+    assert caplog.messages[: BURST_LINES + 2] == said
+    assert caplog.messages[-1].startswith(f"{1000 - BURST_LINES} more events disconnect of 's1'")
+    assert registry.get_sample_value("armor_disconnections_total", {"node": "s1"}) == 1000
+    assert registry.get_sample_value("armor_events_left_out_total", left_out) == 1000 - BURST_LINES

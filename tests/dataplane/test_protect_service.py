@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 import sys
 from pathlib import Path
@@ -12,17 +11,15 @@ import pytest
 
 from dataplane.devices import add_virtual_port
 from machine.places import child, inside, private_namespace
-from tests.rights import with_capabilities
+from tests.rights import capabilities_of, with_capabilities
 
 pytestmark = pytest.mark.emulation
-UNIT = Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "armor-protect@.service"
 
 
 def test_it_attaches_its_program_with_the_capabilities_of_its_unit(tmp_path: Path) -> None:
     at = tmp_path / "s1.sock"
-    (kept,) = re.findall(r"^CapabilityBoundingSet=(.+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
     service = (sys.executable, "-m", "dataplane.protect_service", "--address", "10.254.0.1", "--device", "inner")
-    command = with_capabilities(kept.split(), [*service, "--listen", f"unix:{at}"])
+    command = with_capabilities(capabilities_of("armor-protect@.service"), [*service, "--listen", f"unix:{at}"])
     with private_namespace() as pid:
         add_virtual_port(pid, "outer", "inner")
         with child(inside(pid, command)) as process, socket.socket(socket.AF_UNIX) as client:

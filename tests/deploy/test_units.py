@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 import shutil
 import subprocess
@@ -14,9 +13,11 @@ from dataplane.protect_service import parse_options as protect_options
 from experiments.cli.agent import add_arguments
 from experiments.cli.parser import ArmorParser
 from ovsdb_backup.agent import parse_options as agent_options
+from tests import rights
+from tests.rights import capabilities_of, service_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-UNITS = sorted((REPOSITORY / "deploy" / "systemd").glob("*.service"))
+UNITS = sorted(rights.UNITS.glob("*.service"))
 OPTIONS = "--private-key s4.key --certificate s4.pem --ca-cert authority.pem"
 CAPABILITIES = {
     "armor-agent@.service": {"CAP_SYS_NICE"},
@@ -25,24 +26,16 @@ CAPABILITIES = {
 }
 
 
-def read(unit: Path) -> configparser.SectionProxy:
-    parser = configparser.ConfigParser(interpolation=None, strict=True)
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read_string(unit.read_text(encoding="utf-8"))
-    return parser["Service"]
-
-
 def words_of(name: str) -> list[str]:
-    (unit,) = [unit for unit in UNITS if unit.name == name]
-    text = read(unit)["ExecStart"].replace("%i", "s1")
+    text = service_of(name)["ExecStart"].replace("%i", "s1")
     given = {"ADDRESS": "10.254.0.4", "DEVICE": "s4-ppx", "LISTEN": "unix:/run/armor/s4.sock"}
     return re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], text).replace("$OPTIONS", OPTIONS).split()
 
 
 def test_every_unit_keeps_only_the_capabilities_that_its_process_needs():
-    assert {unit.name: set(read(unit)["CapabilityBoundingSet"].split()) for unit in UNITS} == CAPABILITIES
+    assert {unit.name: set(capabilities_of(unit.name)) for unit in UNITS} == CAPABILITIES
     for unit in UNITS:
-        kept = read(unit)
+        kept = service_of(unit.name)
         assert (kept["NoNewPrivileges"], kept["ProtectSystem"], kept["Restart"]) == ("yes", "strict", "always")
 
 

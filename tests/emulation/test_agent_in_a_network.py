@@ -16,11 +16,13 @@ from emulation.runfile import STATE_VARIABLE
 from mininet_topos import toy
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
 from ryu_apps.backup_database.store import BackupStore
+from ryu_apps.openflow import encode
 from ryu_apps.plan.addressing import dpid_of
-from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, split_cookie
+from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, cookie, split_cookie
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import FlowRow
 from ryu_apps.plan.sdfast import plan_sdfast
+from tests import schemes
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.patience import wait_until
 from tests.undisturbed import undisturbed_answers
@@ -82,14 +84,11 @@ def remove_agent_rows(network: EmulatedNetwork) -> list[str]:
 
     A busy machine makes BFD take links as failed, and rows about them at other switches stay until somebody does so.
     """
-    mask, found = SCHEME_MASK | KIND_MASK, []
-    for node in FIGURE2.node_names:
-        held = agent_rows(network, node)
-        if held:
-            found.append(node)
-            of_agents = f"cookie={held[0].cookie & mask:#x}/{mask:#x}"
-            management = f"unix:{network.sites[node].mgmt_socket}"
-            network.run(node, ["ovs-ofctl", "-O", "OpenFlow13", "del-flows", management, of_agents])
+    found = [node for node in FIGURE2.node_names if agent_rows(network, node)]
+    for node in found:
+        with OpenFlowClient(f"unix:{network.sites[node].mgmt_socket}") as client:
+            client.send(encode.flows_delete_by_cookie(cookie(schemes.SDFAST, Kind.AGENT), SCHEME_MASK | KIND_MASK))
+            assert client.barrier() == []
     return found
 
 

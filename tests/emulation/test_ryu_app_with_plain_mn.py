@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulation.test_mn_custom import FILE, PRIVATE, START_OPEN_VSWITCH
+from tests.rights import capabilities_of, with_capabilities
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 
@@ -42,10 +43,6 @@ while time.monotonic() < end:
     time.sleep(0.1)
 sys.exit("waited 60 s in vain until " + sys.argv[1])
 """
-
-
-# What the systemd unit leaves an agent.
-UNIT_RIGHTS = "setpriv --bounding-set -all,+sys_nice --inh-caps -all --no-new-privs"
 
 
 def said_by_mn(topology: str, mn_options: str, commands: str, folder: Path, settings: str = "") -> str:
@@ -94,12 +91,13 @@ def test_agents_recover_a_network_of_plain_mn(tmp_path):
     script = tmp_path / "wait.py"
     script.write_text(WAIT, encoding="utf-8")
     until = f"sh {sys.executable} {script}"
-    agents = f"{UNIT_RIGHTS} {sys.executable} -m armor agent --all --backup-file {tmp_path}/backup.db"
-    options = "-- --realtime --wait-to-restore-s 1"
+    agents = [sys.executable, "-m", "armor", "agent", "--all", "--backup-file", f"{tmp_path}/backup.db"]
+    agents += ["--", "--realtime", "--wait-to-restore-s", "1"]
+    command = " ".join(with_capabilities(capabilities_of("armor-agent@.service"), agents))
     rows = "sh for s in 1 2 3 4 5 6 7 8; do ovs-ofctl -OOpenFlow13 dump-flows s$s cookie=0x0202000000000000/"
     rows += "0xffff000000000000; done | grep -c cookie"
     commands = [
-        f"sh cd {ROOT} && exec {agents} {options} >{tmp_path}/agents.log 2>&1 & echo $! >{tmp_path}/agents.pid",
+        f"sh cd {ROOT} && exec {command} >{tmp_path}/agents.log 2>&1 & echo $! >{tmp_path}/agents.pid",
         f"{until} ready",
         "pingall",
         "link s4 s5 down",

@@ -171,7 +171,7 @@ def print_result(arguments: argparse.Namespace, value: Json, text: str) -> None:
 
 @contextmanager
 def telling() -> Iterator[tuple[Callable[[str], None], Follow | None]]:
-    """Tells what is going on: on a terminal as a line that changes, else nothing."""
+    """Tells what is going on: on a terminal as a line that changes, else as a line now and then."""
     with progress(None, "armor", "") as bar:
         yield bar.set_description_str, None
 

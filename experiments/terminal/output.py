@@ -1,4 +1,4 @@
-"""What commands print: JSON or aligned text, to standard output or to the file of --out; progress on a terminal."""
+"""What commands print: JSON or aligned text, to standard output or to the file of --out; progress to standard error."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +15,11 @@ from typing import Protocol
 
 from mininet_topos.errors import BadInputError
 
+_LINE_EVERY_S = 10.0
+
 
 class Progress(Protocol):
-    """Something that counts; shown as a bar on a terminal."""
+    """Something that counts; shown as a bar on a terminal, as a line now and then elsewhere."""
 
     def update(self, n: int = 1) -> object:
         """Count `n` more."""
@@ -25,25 +28,42 @@ class Progress(Protocol):
         """Say what is going on."""
 
 
-class _Silent:
+class _Lines:
+    """Progress in a log: a line every ten seconds at most, so that short work stays silent."""
+
+    def __init__(self, total: int | None, description: str) -> None:
+        self._total, self._description = total, description
+        self._done, self._next_s = 0, time.monotonic() + _LINE_EVERY_S
+
     def update(self, n: int = 1) -> object:
-        """Count nothing."""
+        """Count `n` more."""
+        self._done += n
+        self._tell()
         return n
 
     def set_description_str(self, text: str) -> None:
-        """Say nothing."""
+        """Say what is going on."""
+        self._description = text
+        self._tell()
+
+    def _tell(self) -> None:
+        if time.monotonic() < self._next_s:
+            return
+        self._next_s = time.monotonic() + _LINE_EVERY_S
+        share = "" if self._total is None else f": {100 * self._done // self._total} %"
+        note(self._description + share)
 
 
 @contextmanager
 def progress(total: int | None, description: str, unit: str) -> Iterator[Progress]:
-    """A progress bar on standard error when that is a terminal; else something that stays silent."""
+    """A progress bar on standard error when that is a terminal; else a line there now and then."""
     if not sys.stderr.isatty():
-        yield _Silent()
+        yield _Lines(total, description)
         return
     try:
         from tqdm import tqdm
     except ImportError:  # tqdm comes with the extra "experiments"; the core works without it
-        yield _Silent()
+        yield _Lines(total, description)
         return
     shape = "{desc} [{elapsed}]" if total is None else None  # without a total there is nothing to fill a bar with
     with tqdm(

@@ -19,10 +19,10 @@ def test_long_work_says_now_and_then_how_far_it_is(
 ) -> None:
     now_s = 100.0
     monkeypatch.setattr(output.time, "monotonic", lambda: now_s)
-    with progress(300, "failures", "") as counted, progress(None, "armor", "") as told:
+    with progress(300, "failures", "") as counted, progress(None, "armor", "") as staged:
         for now_s in (105.0, 112.0, 113.0, 121.9, 122.0):
             counted.update(50)
-            told.set_description_str(f"second {now_s:.0f}")
+            staged.set_description_str(f"second {now_s:.0f}")
     assert capsys.readouterr().err.splitlines() == [
         "failures: 33 %",
         "second 112",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from tests.quality import layers
@@ -73,10 +71,9 @@ def function(signature: str = "x: int", entry: str = "x", returned: str = "int",
 
 
 def test_the_source_says_a_type_once() -> None:
-    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=layers.ROOT, capture_output=True, text=True, check=True)
-    paths = [name for name in listed.stdout.splitlines() if (layers.ROOT / name).exists()]
+    paths = layers.source_files()
     assert len(paths) > 1000
-    assert [line for name in paths for line in complaints(name, (layers.ROOT / name).read_text())] == []
+    assert [line for path in paths for line in complaints(str(path), (layers.ROOT / path).read_text())] == []
 
 
 @pytest.mark.parametrize(("signature", "entry"), MUTANTS)

@@ -183,6 +183,14 @@ def test_a_packet_that_is_under_way_at_the_end_is_no_sign_of_endless_backtrackin
     assert backtracking(flights(turned={200}), after, []) == {"from_failure": 500.501, "from_detection": None}
 
 
+def test_backtracking_does_not_end_because_the_traffic_does() -> None:
+    row = row_of(seen(flights(turned=range(150, 450))[:435]))
+    assert row["backtracking_ms"] is None
+    assert row["directions"][0]["backtracking_ms"] is None
+    ended = row_of(seen(flights(turned=range(150, 400))[:435]))
+    assert ended["backtracking_ms"] == {"from_failure": 2490.501, "from_detection": 2450.501}
+
+
 def test_the_backtracking_time_is_that_of_the_first_packet_over_the_outermost_link() -> None:
     inner_out, inner_back = Direction("s2", "s3"), Direction("s3", "s2")
     walk = [(0.1, OUT), (0.3, inner_out), (0.6, inner_back), (1.0, BACK), (1.2, OUT)]

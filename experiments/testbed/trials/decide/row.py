@@ -113,7 +113,7 @@ def network_row(seen: Seen, detected: Mapping[LinkId, float]) -> Json:
     """
     timing, failure_s, record = timing_of(seen.trial), seen.failure_s, seen.record
     windows = phase_windows(timing, failure_s)
-    after = Window(failure_s, windows["converged"].end_s)
+    after = _watched(record.streams, Window(failure_s, windows["converged"].end_s))
     views = [_view(seen, stream, after) for stream in record.streams]
     detected_s = [t_s for _, t_s in record.detections if after.holds(t_s)]
     outcomes = [outcome for view in views for outcome in view.outcomes]
@@ -138,6 +138,15 @@ def network_row(seen: Seen, detected: Mapping[LinkId, float]) -> Json:
         "trustworthy": record.trustworthy,
         "warnings": list(record.warnings),
     }
+
+
+def _watched(streams: Sequence[Stream], after: Window) -> Window:
+    """From the failure to the last packet: one that a busy machine injects late outlasts the traffic.
+
+    Where nothing is sent nothing backtracks, and that would pass for the end of the backtracking.
+    """
+    sent_s = [flight.sent_s for stream in streams for flights in stream.flights for flight in flights]
+    return Window(after.start_s, max(filter(after.holds, sent_s), default=after.end_s))
 
 
 def views_flights(views: Sequence[_PairView]) -> list[Flight]:

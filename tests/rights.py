@@ -7,14 +7,14 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-UNITS = Path(__file__).resolve().parents[1] / "deploy" / "systemd"
+UNITS_FOLDER = Path(__file__).resolve().parents[1] / "deploy" / "systemd"
 
 
 def service_of(unit: str) -> configparser.SectionProxy:
     """What a systemd unit of the bundle says about its service."""
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read_string((UNITS / unit).read_text(encoding="utf-8"))
+    parser.read_string((UNITS_FOLDER / unit).read_text(encoding="utf-8"))
     return parser["Service"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,10 @@ OPENFLOW, REST = documented_ports("controller app")
 
 def listening(pid):
     """(Host, port) of the TCP sockets on which a process listens, as the kernel says."""
-    own = {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink()}
+    own = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            own.add(os.readlink(descriptor))
     assert not list(rows_of(pid, "tcp6", own))
     return {
         (socket.inet_ntoa(bytes.fromhex(host)[::-1]), int(port, 16))

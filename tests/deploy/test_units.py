@@ -13,11 +13,10 @@ from dataplane.protect_service import parse_options as protect_options
 from experiments.cli.agent import add_arguments
 from experiments.cli.parser import ArmorParser
 from ovsdb_backup.agent import parse_options as agent_options
-from tests import rights
-from tests.rights import capabilities_of, service_of
+from tests.rights import UNITS_FOLDER, capabilities_of, service_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-UNITS = sorted(rights.UNITS.glob("*.service"))
+UNITS = sorted(UNITS_FOLDER.glob("*.service"))
 OPTIONS = "--private-key s4.key --certificate s4.pem --ca-cert authority.pem"
 CAPABILITIES = {
     "armor-agent@.service": {"CAP_SYS_NICE"},

@@ -191,6 +191,11 @@ def test_backtracking_does_not_end_because_the_traffic_does() -> None:
     assert ended["backtracking_ms"] == {"from_failure": 2490.501, "from_detection": 2450.501}
 
 
+def test_the_last_packet_of_the_traffic_counts() -> None:
+    row = row_of(seen(flights(lost={434}, turned=range(150, 450))[:435]))
+    assert row["crankback_frames"] == 435 - 150
+
+
 def test_the_backtracking_time_is_that_of_the_first_packet_over_the_outermost_link() -> None:
     inner_out, inner_back = Direction("s2", "s3"), Direction("s3", "s2")
     walk = [(0.1, OUT), (0.3, inner_out), (0.6, inner_back), (1.0, BACK), (1.2, OUT)]

@@ -5,6 +5,7 @@ A packet backtracks when it leaves a switch over a link that it has crossed befo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -141,12 +142,14 @@ def network_row(seen: Seen, detected: Mapping[LinkId, float]) -> Json:
 
 
 def _watched(streams: Sequence[Stream], after: Window) -> Window:
-    """From the failure to the last packet: one that a busy machine injects late outlasts the traffic.
+    """From the failure to the last sight of a packet: a failure that a busy machine injects late outlasts the traffic.
 
     Where nothing is sent nothing backtracks, and that would pass for the end of the backtracking.
     """
-    sent_s = [flight.sent_s for stream in streams for flights in stream.flights for flight in flights]
-    return Window(after.start_s, max(filter(after.holds, sent_s), default=after.end_s))
+    sent = [flight for stream in streams for flights in stream.flights for flight in flights]
+    seen_s = (stamp for flight in sent for stamp in (flight.sent_s, *(hop.t_s for hop in flight.hops)))
+    last_s = max(filter(after.holds, seen_s), default=None)
+    return after if last_s is None else Window(after.start_s, math.nextafter(last_s, math.inf))
 
 
 def views_flights(views: Sequence[_PairView]) -> list[Flight]:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
-from mininet_topos.topology import Topology
+from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.diff import diff, install_phases
+from ryu_apps.plan.choices import DECOMPOSED, SHAPES
+from ryu_apps.plan.diff import Operation, diff, flows_by_key, install_phases
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
-from ryu_apps.plan.kuijia.crossing import cross
+from ryu_apps.plan.kuijia.crossing import Crossing, cross
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
-from ryu_apps.plan.kuijia.replacement import replacement_steps
+from ryu_apps.plan.kuijia.replacement import installed_steps, replacement_steps
 from ryu_apps.plan.kuijia.sources import equal_commodities
-from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.rows import FlowRow, RulePlan
 from ryu_apps.schemes import find_tunnel_scheme
 from tests.examples import examples
 from tests.plan.deltas import apply_delta
@@ -37,28 +42,62 @@ def reweighted(data: st.DataObject, topology: Topology, tunnel_count: int) -> li
 
 
 @examples(25)
-@given(st.data())
-def test_in_every_half_done_state_packets_arrive_and_flows_that_stay_do_not_move(data: st.DataObject) -> None:
+@given(st.data(), st.sampled_from(SHAPES))
+def test_in_every_half_done_state_each_packet_takes_its_old_way_or_its_new_one(data: st.DataObject, shape: str) -> None:
     first = TunnelPlanner(KUIJIA, THETA, reweighted(data, THETA, data.draw(st.integers(1, 3))), TunnelOptions())
     failures = data.draw(st.sampled_from([[], [frozenset(THETA.link_ids[:1])]]))
-    failed = frozenset().union(*failures)
     commodities = reweighted(data, THETA, data.draw(st.integers(1, 3)))
     second = TunnelPlanner(KUIJIA, THETA, commodities, TunnelOptions(), held=first.held(failures))
-    (before,), (after,) = first.ingress_entries["s1"], second.ingress_entries["s1"]
-    olds, news = (each.commodity.paths for each in (before, after))
-    states = [first.plans(failures), *replacement_steps(first.plans(failures), second.plans(failures))]
+    old, new = first.plans(failures), second.plans(failures)
+    states = [installed_plans(old, shape), *installed_steps(old, new, shape)]
     done = data.draw(st.integers(0, len(states) - 2))
-    ahead = data.draw(st.sets(st.sampled_from(sorted(states[0]))))
-    mixed = {dpid: states[done + (dpid in ahead)][dpid] for dpid in states[0]}
-    network = running(THETA, mixed, failed)
-    packet = Packet(0x0A000001, 0x0A000002)
-    for slot in SAMPLES:
-        old = next(piece.tunnel for piece in first.holding(before, failures) if slot in piece.slots)
-        new = next(piece.tunnel for piece in second.holding(after, failures) if slot in piece.slots)
-        if old is not None and new is not None:
-            found = cross(network, "s1", packet, slot)
-            assert found.delivered_to == "s2"
-            assert found.links in (olds[old], news[new])
+    ahead = data.draw(st.sets(st.sampled_from(sorted(old))))
+    mixed = {dpid: states[done + (dpid in ahead)][dpid] for dpid in old}
+    failed = frozenset().union(*failures)
+    assert_old_or_new(mixed, *(crossings(plans, failed) for plans in (old, new)), failed)
+
+
+def crossings(plans: dict[int, RulePlan], failed: frozenset[LinkId] = frozenset()) -> list[Crossing]:
+    """What becomes of a packet from s1 to s2, by slot."""
+    network = running(THETA, plans, failed)
+    return [cross(network, "s1", Packet(0x0A000001, 0x0A000002), slot) for slot in SAMPLES]
+
+
+def assert_old_or_new(
+    plans: dict[int, RulePlan], old: list[Crossing], new: list[Crossing], failed: frozenset[LinkId] = frozenset()
+) -> None:
+    for known, wanted, found in zip(old, new, crossings(plans, failed), strict=True):
+        assert found in (known, wanted)
+
+
+def half_done(old: RulePlan, new: RulePlan) -> Iterator[RulePlan]:
+    """A switch after each message; of two rows with equal priorities one matches first, then the other."""
+    rows = flows_by_key(old)
+    for command in (command for phase in install_phases(diff(old, new)) for command in phase.commands):
+        assert isinstance(command.row, FlowRow)
+        if command.operation is Operation.DELETE:
+            del rows[command.row.key]
+        else:
+            rows[command.row.key] = command.row
+        yield from (replace(old, flows=tuple(order)) for order in (rows.values(), reversed(rows.values())))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_after_each_message_to_a_switch_each_packet_takes_its_old_way_or_its_new_one(shape: str) -> None:
+    one, other = (equal_commodities(THETA, [pair], 3)[0] for pair in (("s1", "s2"), ("s3", "s4")))
+    first = TunnelPlanner(KUIJIA, THETA, [replace(one, weights=(1, 0.7, 0.3))], TunnelOptions())
+    second = TunnelPlanner(
+        KUIJIA, THETA, [replace(one, weights=(0.5, 0.7, 0.8)), other], TunnelOptions(), held=first.held()
+    )
+    old, new = first.plans(), second.plans()
+    known, wanted = crossings(old), crossings(new)
+    before = installed_plans(old, shape)
+    for after in installed_steps(old, new, shape):
+        for dpid in old:
+            for at_work in half_done(before[dpid], after[dpid]):
+                assert_old_or_new({**before, dpid: at_work}, known, wanted)
+        before = after
+    assert before == installed_plans(new, shape)
 
 
 def test_only_the_slots_that_the_weights_move_are_moved() -> None:
@@ -80,6 +119,8 @@ def test_the_same_decision_again_changes_no_row() -> None:
     second = TunnelPlanner(KUIJIA, figure1(), (figure1_traffic(),), TunnelOptions(), held=first.held())
     assert second.plans() == first.plans()
     assert replacement_steps(first.plans(), second.plans()) == (first.plans(),) * 3
+    held = installed_plans(first.plans(), DECOMPOSED)
+    assert installed_steps(first.plans(), second.plans(), DECOMPOSED) == (held,) * 3
 
 
 def test_tunnels_are_there_before_they_are_used_and_go_after() -> None:

@@ -151,8 +151,10 @@ class FlowSeen:
     sent, arrived
         UDP: datagrams by the tenth of a second in which they were sent, counted from `start_s`; arrived counts each
         of them once.
-    duplicated, reordered
-        UDP: copies too many, and datagrams that came after a later one.
+    duplicated
+        UDP: copies too many.
+    reordered_s
+        UDP: when each datagram came that came after a later one, counted from `start_s`.
     """
 
     received_mbps: tuple[float, ...]
@@ -161,7 +163,7 @@ class FlowSeen:
     sent: tuple[int, ...] = ()
     arrived: tuple[int, ...] = ()
     duplicated: int = 0
-    reordered: int = 0
+    reordered_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ class FlowRecord:
         First sample, in milliseconds relative to the failure (negative).
     sent, received, duplicated, reordered
         UDP datagrams of the whole run.
+    reordered_ms
+        When each reordered datagram came, in milliseconds relative to the failure (negative: before it).
     """
 
     name: str
@@ -212,10 +216,11 @@ class FlowRecord:
     received: int | None = None
     duplicated: int | None = None
     reordered: int | None = None
+    reordered_ms: tuple[float, ...] = ()
 
     def to_json(self) -> Json:
         """Plain data; `kind` is called "class"."""
         value = asdict(self)
         value["class"] = value.pop("kind")
-        value["samples_mbps"] = list(self.samples_mbps)
+        value |= {"samples_mbps": list(self.samples_mbps), "reordered_ms": list(self.reordered_ms)}
         return value

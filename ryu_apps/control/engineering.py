@@ -23,8 +23,9 @@ from ryu_apps.control.decide.tunnel_resources import BusyError
 from ryu_apps.control.restorer import Restorer
 from ryu_apps.control.tunnel_rewriting import TunnelRewriting
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
-from ryu_apps.plan.kuijia.replacement import installed_steps
+from ryu_apps.plan.kuijia.replacement import replacement_steps
 from ryu_apps.plan.rows import RulePlan
 from te_solver.demand_files import parse_demands
 
@@ -183,4 +184,5 @@ def _prepare(
     old: TunnelPlanner, commodities: tuple[TunnelCommodity, ...], held: Held, shape: str
 ) -> tuple[Failovers, tuple[dict[int, RulePlan], ...]]:
     new = TunnelPlanner(old.scheme, old.topology, commodities, old.options, held)
-    return Failovers(new), installed_steps(old.plans(), new.plans(), shape)
+    steps = replacement_steps(old.plans(), new.plans())
+    return Failovers(new), tuple(installed_plans(step, shape) for step in steps)

@@ -275,7 +275,8 @@ class SwitchRoutes:
         try:
             self.channel.apply_at_once(_messages(command for phase in phases for command in phase))
         except SwitchRefusedError:
-            # A switch without bundles: the order of the phases is safe too. A bad row is refused again here.
+            # A switch without bundles: the order of the phases is safe too, unless tables are in a shape
+            # (docs/decisions/decomposition.md). A bad row is refused again here.
             self._apply(phases)
 
     def _apply(self, phases: Iterable[Sequence[Command]]) -> None:

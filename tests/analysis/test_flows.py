@@ -129,10 +129,11 @@ def test_a_record_takes_its_windows_from_the_failure() -> None:
 def test_a_udp_record_counts_datagrams() -> None:
     timing = FlowTiming(settle_s=1, before_s=1, after_s=2, final_s=1)
     flow = Placed(Flow("u", "s1", "s4", "udp", 1.0), 1)
-    seen = FlowSeen((1.0,) * 40, 0.0, None, (10,) * 40, (10,) * 20 + (6,) * 20, 1, 2)
+    seen = FlowSeen((1.0,) * 40, 0.0, None, (10,) * 40, (10,) * 20 + (6,) * 20, 1, (1.75, 2.5))
     record = to_record(flow, "direct", seen, 2.0, timing)
     assert (record.lost_percent_before, record.lost_percent_after) == (0.0, 40.0)
     assert (record.sent, record.received, record.duplicated, record.reordered) == (400, 320, 1, 2)
+    assert record.reordered_ms == (-250.0, 500.0)
 
 
 def test_classes_of_figure_1() -> None:

@@ -194,6 +194,11 @@ def test_a_packet_to_trace_names_what_the_hash_reads() -> None:
 
 def test_the_receiver_counts_each_datagram_once_in_the_bin_in_which_it_was_sent() -> None:
     count = Count(3)
-    for number, sent_in, came_in in ((0, 0, 0), (2, 0, 1), (1, 0, 1), (1, 0, 2), (3, 1, 9)):
-        count.add(HEADER.pack(number, sent_in).ljust(100, b"\0"), came_in)
-    assert count.to_json() == {"received": [100, 200, 100], "arrived": [3, 1, 0], "duplicated": 1, "reordered": 1}
+    for number, sent_in, came_s in ((0, 0, 0.05), (2, 0, 0.1), (1, 0, 0.15), (1, 0, 0.2), (3, 1, 0.9)):
+        count.add(HEADER.pack(number, sent_in).ljust(100, b"\0"), came_s)
+    assert count.to_json() == {
+        "received": [100, 200, 100],
+        "arrived": [3, 1, 0],
+        "duplicated": 1,
+        "reordered_s": [0.15],
+    }

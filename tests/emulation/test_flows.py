@@ -103,7 +103,9 @@ def test_flows_that_need_not_move_are_neither_lost_nor_reordered_by_a_run_of_tra
 ) -> None:
     result = run(RERUN, tmp_path, capsys)
     assert claim(result, "rows")["held"], claim(result, "rows")
+    events = (tmp_path / "out" / "events.jsonl").read_text(encoding="utf-8")
     staying = [flow for flow in result["flows"] if flow["stays"]]
     assert staying
     for flow in staying:
-        assert (flow["sent"] - flow["received"], flow["duplicated"], flow["reordered"]) == (0, 0, 0), flow
+        counts = (flow["sent"] - flow["received"], flow["duplicated"], flow["reordered"])
+        assert counts == (0, 0, 0), (flow["name"], flow["reordered_ms"], result["warnings"], events)

@@ -117,7 +117,8 @@ def to_record(placed: Placed, kind: str, seen: FlowSeen, failure_s: float, timin
         sent=sum(seen.sent) if udp else None,
         received=sum(seen.arrived) if udp else None,
         duplicated=seen.duplicated if udp else None,
-        reordered=seen.reordered if udp else None,
+        reordered=len(seen.reordered_s) if udp else None,
+        reordered_ms=tuple(round((came_s - failure) * 1000, 3) for came_s in seen.reordered_s),
     )
 
 

@@ -150,7 +150,7 @@ class CountedDatagrams:
                 sent=seen[flow.name].sent,
                 arrived=seen[flow.name].arrived,
                 duplicated=seen[flow.name].duplicated,
-                reordered=seen[flow.name].reordered,
+                reordered=len(seen[flow.name].reordered_s),
             )
             for stream, flow in zip(self._streams, self._flows, strict=True)
         )

@@ -106,7 +106,7 @@ class UdpFlows:
                     tuple(sent[placed.flow.name]),
                     tuple(got["arrived"][: len(sent[placed.flow.name])]),
                     got["duplicated"],
-                    got["reordered"],
+                    tuple(got["reordered_s"]),
                 )
         return found
 

@@ -3,9 +3,10 @@
     python udp_receiver.py ADDRESS PORT...
 
 Prints "ready" once all ports are bound. A line on standard input, CLOCK_MONOTONIC "START STOP", begins the count; at
-STOP it prints {"flows": [{"received": [...], "arrived": [...], "duplicated", "reordered"}]}: bytes of payload by the
-tenth of a second in which they came, and datagrams (each once) by the tenth in which they were sent, both counted from
-START. It is run as a file, by its path, so it imports nothing but the standard library.
+STOP it prints {"flows": [{"received": [...], "arrived": [...], "duplicated", "reordered_s": [...]}]}: bytes of payload
+by the tenth of a second in which they came, datagrams (each once) by the tenth in which they were sent, and when the
+reordered ones came, all counted from START. It is run as a file, by its path, so it imports nothing but the standard
+library.
 """
 
 from __future__ import annotations
@@ -29,20 +30,23 @@ class Count:
 
     def __init__(self, bins: int) -> None:
         self.received, self.arrived = [0] * bins, [0] * bins
-        self.duplicated = self.reordered = 0
+        self.duplicated = 0
+        self.reordered_s: list[float] = []
         self._known: set[int] = set()
         self._highest = -1
 
-    def add(self, data: bytes, place: int) -> None:
-        """One datagram that came in the bin `place`."""
+    def add(self, data: bytes, came_s: float) -> None:
+        """One datagram, and when it came."""
         number, sent_in = HEADER.unpack_from(data)
+        place = int(came_s * BINS_A_SECOND)
         if place < len(self.received):
             self.received[place] += len(data)
         if number in self._known:
             self.duplicated += 1
             return
         self._known.add(number)
-        self.reordered += number < self._highest
+        if number < self._highest:
+            self.reordered_s.append(came_s)
         self._highest = max(self._highest, number)
         if sent_in < len(self.arrived):
             self.arrived[sent_in] += 1
@@ -53,7 +57,7 @@ class Count:
             "received": self.received,
             "arrived": self.arrived,
             "duplicated": self.duplicated,
-            "reordered": self.reordered,
+            "reordered_s": self.reordered_s,
         }
 
 
@@ -72,18 +76,17 @@ def main(argv: list[str]) -> int:
     counts = [Count(int((stop_s - start_s) * BINS_A_SECOND) + 1) for _ in ports]
     while (left_s := stop_s - time.monotonic()) > 0:
         for key, _ in waiting.select(left_s):
-            place = int((time.monotonic() - start_s) * BINS_A_SECOND)
-            drain(key.fileobj, counts[key.data], place)
+            drain(key.fileobj, counts[key.data], time.monotonic() - start_s)
     print(json.dumps({"flows": [count.to_json() for count in counts]}), flush=True)
     return 0
 
 
-def drain(link: object, count: Count, place: int) -> None:
+def drain(link: object, count: Count, came_s: float) -> None:
     """Count what waits in a socket."""
     assert isinstance(link, socket.socket)
     with suppress(BlockingIOError):
         while True:
-            count.add(link.recv(_LARGEST_BYTES), place)
+            count.add(link.recv(_LARGEST_BYTES), came_s)
 
 
 if __name__ == "__main__":

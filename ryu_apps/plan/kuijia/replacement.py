@@ -14,7 +14,6 @@ from dataclasses import replace
 from mininet_topos.errors import PlanError
 from ryu_apps.plan.diff import flows_by_key, groups_by_id
 from ryu_apps.plan.ids import Table
-from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.rows import RulePlan
 
@@ -41,30 +40,6 @@ def replacement_steps(old: dict[int, RulePlan], new: dict[int, RulePlan]) -> tup
     entering_old = {dpid: _with_tunnels(plan, both[dpid]) for dpid, plan in old.items()}
     entering_new = {dpid: _with_tunnels(plan, both[dpid]) for dpid, plan in new.items()}
     return entering_old, entering_new, new
-
-
-def installed_steps(old: dict[int, RulePlan], new: dict[int, RulePlan], shape: str) -> tuple[dict[int, RulePlan], ...]:
-    """The steps for switches whose tables are in a shape; a switch that changes has it again with the last step.
-
-    Until then its tables are as planned. A table that leads on to others means nothing by itself, and a switch takes
-    the rows of two tables one after the other: between them a packet would meet the one of the old plan and the other
-    of the new one, and could leave by a tunnel of neither.
-
-    Parameters
-    ----------
-    old, new
-        As for `replacement_steps`, before they are put in a shape.
-
-    Raises
-    ------
-    PlanError
-        The plans are not for the same switches.
-    BadInputError
-        An unknown shape.
-    """
-    *passing, last = replacement_steps(old, new)
-    kept = installed_plans({dpid: plan for dpid, plan in new.items() if plan == old[dpid]}, shape)
-    return *({**step, **kept} for step in passing), {**installed_plans(last, shape), **kept}
 
 
 def _tunnels_of_both(old: RulePlan, new: RulePlan) -> RulePlan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.choices import DECOMPOSED, SHAPES
+from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.diff import Operation, diff, flows_by_key, install_phases
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
@@ -21,7 +22,7 @@ from ryu_apps.plan.kuijia.crossing import Crossing, cross
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
-from ryu_apps.plan.kuijia.replacement import installed_steps, replacement_steps
+from ryu_apps.plan.kuijia.replacement import replacement_steps
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.rows import FlowRow, RulePlan
 from ryu_apps.schemes import find_tunnel_scheme
@@ -49,7 +50,7 @@ def test_in_every_half_done_state_each_packet_takes_its_old_way_or_its_new_one(d
     commodities = reweighted(data, THETA, data.draw(st.integers(1, 3)))
     second = TunnelPlanner(KUIJIA, THETA, commodities, TunnelOptions(), held=first.held(failures))
     old, new = first.plans(failures), second.plans(failures)
-    states = [installed_plans(old, shape), *installed_steps(old, new, shape)]
+    states = [installed_plans(step, shape) for step in (old, *replacement_steps(old, new))]
     done = data.draw(st.integers(0, len(states) - 2))
     ahead = data.draw(st.sets(st.sampled_from(sorted(old))))
     mixed = {dpid: states[done + (dpid in ahead)][dpid] for dpid in old}
@@ -82,8 +83,7 @@ def half_done(old: RulePlan, new: RulePlan) -> Iterator[RulePlan]:
         yield from (replace(old, flows=tuple(order)) for order in (rows.values(), reversed(rows.values())))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_after_each_message_to_a_switch_each_packet_takes_its_old_way_or_its_new_one(shape: str) -> None:
+def test_without_bundles_each_packet_takes_its_old_way_or_its_new_one_after_each_message() -> None:
     one, other = (equal_commodities(THETA, [pair], 3)[0] for pair in (("s1", "s2"), ("s3", "s4")))
     first = TunnelPlanner(KUIJIA, THETA, [replace(one, weights=(1, 0.7, 0.3))], TunnelOptions())
     second = TunnelPlanner(
@@ -91,13 +91,10 @@ def test_after_each_message_to_a_switch_each_packet_takes_its_old_way_or_its_new
     )
     old, new = first.plans(), second.plans()
     known, wanted = crossings(old), crossings(new)
-    before = installed_plans(old, shape)
-    for after in installed_steps(old, new, shape):
+    for before, after in pairwise((old, *replacement_steps(old, new))):
         for dpid in old:
             for at_work in half_done(before[dpid], after[dpid]):
                 assert_old_or_new({**before, dpid: at_work}, known, wanted)
-        before = after
-    assert before == installed_plans(new, shape)
 
 
 def test_only_the_slots_that_the_weights_move_are_moved() -> None:
@@ -119,8 +116,6 @@ def test_the_same_decision_again_changes_no_row() -> None:
     second = TunnelPlanner(KUIJIA, figure1(), (figure1_traffic(),), TunnelOptions(), held=first.held())
     assert second.plans() == first.plans()
     assert replacement_steps(first.plans(), second.plans()) == (first.plans(),) * 3
-    held = installed_plans(first.plans(), DECOMPOSED)
-    assert installed_steps(first.plans(), second.plans(), DECOMPOSED) == (held,) * 3
 
 
 def test_tunnels_are_there_before_they_are_used_and_go_after() -> None:

@@ -27,7 +27,7 @@ mount --bind /tmp /run/tmp
 mount -t tmpfs none /tmp
 for folder in /run/tmp/*/; do
     mkdir "/tmp/$(basename "$folder")"
-    mount --bind "$folder" "/tmp/$(basename "$folder")"
+    mount --bind "$folder" "/tmp/$(basename "$folder")" || [ ! -d "$folder" ]  # another test has removed it
 done
 mount -t tmpfs none /etc/openvswitch
 mount -t tmpfs none /var/log/openvswitch

@@ -69,6 +69,7 @@ def assert_old_or_new(
 ) -> None:
     for known, wanted, found in zip(old, new, crossings(plans, failed), strict=True):
         assert found in (known, wanted)
+        assert found.delivered_to == "s2" or not found.links, "only a packet without a tunnel left is dropped, at s1"
 
 
 def half_done(old: RulePlan, new: RulePlan) -> Iterator[RulePlan]:

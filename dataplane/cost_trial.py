@@ -13,13 +13,13 @@ from itertools import pairwise
 from statistics import median
 
 from dataplane.decide.sqr import SqrPort
-from dataplane.devices import pin_receive
 from dataplane.loader import RunTime, run_time_statistics
 from dataplane.model.flow_match import FlowMatch
 from dataplane.model.protection_node import Connection
 from dataplane.protect import ProtectNode
 from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths, count_stream, numbered_frames, numbers_in
+from machine.places import pin_receive
 
 VARIANTS = ("plain", "unprotected", "protected", "sqr", "sqr-in-send")
 S1_ADDRESS, S2_ADDRESS = IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2")
@@ -122,7 +122,7 @@ def measure(testbed: TwoPaths, name: str, frame_bytes: int, frames: int, process
         On which sender, nodes and receiver work.
     """
     for node in (testbed.s1, testbed.s2):
-        pin_receive(node, "h", processor)
+        pin_receive(node, {"h": processor})
     with variant(testbed, name) as (first, second), testbed.listen() as receiver, testbed.sender() as sender:
         whole_ns = median(_send_all(sender, frame_bytes, range(frames), processor)) / GROUP
         with run_time_statistics():

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Iterable
-from pathlib import Path
 
 from dataplane.model.tunnel_header import OVERHEAD_BYTES
 from machine.places import call_inside, inside, run_batch, run_program
@@ -82,27 +80,3 @@ def has_queue(pid: int, device: str) -> bool:
     """
     trees = json.loads(run_program(inside(pid, ["tc", "-json", "qdisc", "show", "dev", device])) or "[]")
     return any(tree["kind"] not in ("noqueue", "clsact") for tree in trees)
-
-
-def pin_receive(pid: int, device: str, processor: int) -> None:
-    """Let one processor receive all packets of an interface, so that they keep their order.
-
-    A veth hands packets to whatever processor its sender ran on; packets that are numbered on two processors overtake
-    each other, and the window takes a reordered packet for a duplicate. Needed where the kernel forwards; Open
-    vSwitch's userspace datapath has one thread.
-
-    Raises
-    ------
-    BadInputError
-        There is no such processor, or no such interface.
-    """
-    if processor not in os.sched_getaffinity(0):
-        raise BadInputError(f"processor {processor} is not one of this process's: {sorted(os.sched_getaffinity(0))}")
-
-    def write() -> None:
-        # The tree of /sys shows the namespace that it was mounted in, so it is mounted anew for the one of the thread.
-        run_program(["unshare", "--mount", "sh", "-c", f"mount -t sysfs none /sys && echo {1 << processor:x} > {knob}"])
-
-    knob = Path("/sys/class/net") / device / "queues" / "rx-0" / "rps_cpus"
-    interface_index(pid, device)
-    call_inside(pid, write)

@@ -18,9 +18,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-from dataplane.devices import PATH_MTU, pin_receive, switch_offloads_off
+from dataplane.devices import PATH_MTU, switch_offloads_off
 from dataplane.model.tunnel_header import checksum
-from machine.places import call_inside, inside, private_namespace, run_batch, run_program
+from machine.places import call_inside, inside, pin_receive, private_namespace, run_batch, run_program
 
 LINKS = ("p1", "p2", "p3")
 H1_ADDRESS, H2_ADDRESS = IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")
@@ -206,7 +206,7 @@ def two_paths() -> Iterator[TwoPaths]:
             run_batch(node, ["ip", "-batch", "-"], ["link set dev h up"])
             switch_offloads_off(host, ["h0"])
             # Packets of a connection that are handled on two processors overtake each other.
-            pin_receive(node, "h", _processor(len(mine) + (host == h2)))
+            pin_receive(node, {"h": _processor(len(mine) + (host == h2))})
         lines = [
             f"link add dev {link} mtu {PATH_MTU} type veth peer name {link} mtu {PATH_MTU} netns {s2}" for link in LINKS
         ]

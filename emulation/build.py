@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +15,7 @@ from emulation.decide.traffic import PortShape, control_tc_plan, port_shapes, po
 from emulation.decide.wiring import CONTROLLER, Wiring, cable_lines, host_lines, place_lines
 from emulation.features import KernelFeatures
 from emulation.runfile import RunFile
-from machine.places import disable_ipv6, inside, run_batch, run_program
+from machine.places import disable_ipv6, inside, pin_receive, run_batch, run_program
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.ports import PortMap
 from mininet_topos.topology import Topology
@@ -145,18 +147,36 @@ def _require(plan: Mapping[str, Sequence[str]], features: KernelFeatures) -> Non
             )
 
 
-def apply_traffic(plan: Mapping[str, Sequence[str]], pid_of: Mapping[str, int], run_file: RunFile) -> None:
-    """Build the traffic-control trees of a plan.
+def apply_traffic(
+    plan: Mapping[str, Sequence[str]], wiring: Wiring, pid_of: Mapping[str, int], run_file: RunFile
+) -> None:
+    """Build the traffic-control trees of a plan; one processor receives what each sends, so that it keeps its order.
 
     Raises
     ------
     CommandError
-        `tc` refuses a line.
+        `tc` refuses a line, or the kernel a processor.
     """
+    pinned = _receivers(roots(plan), wiring)
     for place, interface in roots(plan):
         run_file.add("qdisc", place=place, interface=interface)
     with ThreadPoolExecutor(_PARALLEL) as pool:
+        list(pool.map(lambda place: pin_receive(pid_of[place], pinned[place]), pinned))
         list(pool.map(lambda place: run_batch(pid_of[place], ["tc", "-batch", "-"], plan[place]), plan))
+
+
+def _receivers(senders: Sequence[tuple[str, str]], wiring: Wiring) -> dict[str, dict[str, int]]:
+    """A processor for each interface at the other end of a (place, interface), by place; they take turns."""
+    ends = [ends for cable in wiring.cables for ends in ((cable.a, cable.b), (cable.b, cable.a))]
+    far_end_of = {(near.place, near.interface): far for near, far in ends}
+    usable = sorted(os.sched_getaffinity(0))
+    pinned: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for number, sender in enumerate(
+        sender for sender in senders if sender in far_end_of
+    ):  # a bridge's own has no cable
+        far = far_end_of[sender]
+        pinned[far.place][far.interface] = usable[number % len(usable)]
+    return pinned
 
 
 def roots(plan: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:

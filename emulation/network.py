@@ -371,7 +371,7 @@ class EmulatedNetwork(RunningNetwork):
             list(pool.map(start, self.groups))
         if control is not None:
             control.install_all()
-        apply_traffic(self.traffic, self.pids, self._file())
+        apply_traffic(self.traffic, self.wiring, self.pids, self._file())
         lost = lost_trees(self.traffic, self.pids)
         if lost:
             raise CommandError(f"traffic control of {', '.join(lost[:5])} was removed; is another program at work?")

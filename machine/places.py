@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from mininet_topos.errors import ArmorError
+from mininet_topos.errors import ArmorError, BadInputError
 
 _CLONE_NEWNET = 0x40000000
 ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
@@ -184,3 +184,36 @@ def write_setting(pid: int, name: str, value: str) -> None:
             knob.write_text(value, encoding="ascii")
 
     call_inside(pid, write)
+
+
+def pin_receive(pid: int, processor_of: Mapping[str, int]) -> None:
+    """Let one processor receive all packets of an interface, so that they keep their order.
+
+    A veth hands a packet to the processor that sent it. Two processors send where the kernel forwards, and where a
+    queue's timer sends what its sender could not; a packet that waits on one is then passed by the next on the other.
+
+    Parameters
+    ----------
+    pid
+        A process in the namespace.
+    processor_of : mapping of interface to processor
+
+    Raises
+    ------
+    BadInputError
+        This process may not use a processor.
+    CommandError
+        There is no such interface, or the kernel mounts no tree of /sys.
+    """
+    usable = os.sched_getaffinity(0)
+    for processor in processor_of.values():
+        if processor not in usable:
+            raise BadInputError(f"processor {processor} is not one of this process's: {sorted(usable)}")
+    if os.cpu_count() == 1:
+        return  # a kernel for one processor has no such setting
+    # The tree of /sys shows the namespace that it was mounted in, so it is mounted anew for that of the thread.
+    commands = ["mount -t sysfs none /sys"]
+    for interface, processor in processor_of.items():
+        mask = f"{1 << processor % 32:x}" + ",00000000" * (processor // 32)
+        commands.append(f"echo {mask} >/sys/class/net/{interface}/queues/rx-0/rps_cpus")
+    call_inside(pid, lambda: run_program(["unshare", "--mount", "sh", "-ec", "\n".join(commands)]))

@@ -32,6 +32,7 @@ from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Link
 from ryu_apps.plan.addressing import hosts_of
 from tests.patience import patient_s, wait_until
+from tests.receivers import receivers_of
 
 TRIES = 3
 
@@ -197,3 +198,12 @@ def test_open_vswitch_leaves_our_trees_alone_even_when_it_is_restarted() -> None
         assert lost_trees(net.traffic, net.pids) == []
         net.run("s1", ["tc", "qdisc", "del", "dev", "s1-eth2", "root"])
         assert lost_trees(net.traffic, net.pids) == ["s1-eth2"]
+
+
+@pytest.mark.emulation
+def test_one_processor_receives_what_a_queue_sends_so_that_a_link_keeps_its_order() -> None:
+    with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as net:
+        for near, far in (("s1", "s2"), ("s2", "s1")):
+            found = receivers_of(net.shell_pid(far), [f"{far}-eth1", f"{far}-eth2"])
+            assert found[f"{far}-eth1"] == []  # the host has no queue
+            assert len(found[f"{far}-eth2"]) == 1, (near, far)

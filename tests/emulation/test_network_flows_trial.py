@@ -31,6 +31,7 @@ def trial_of(variant: Variant) -> Trial:
         seconds=8.0,
         failures=1,
         streams_pps=(200,),
+        pause_ms=20.0,  # the figure's pauses fill the buffer across so short a path, and a next hop loses of its replay
     )
     return replace(trial, topology=RING, variant=variant, parameters=own)
 
@@ -64,5 +65,5 @@ def test_failures_hit_flows_and_only_fast_failover_alone_lets_them_wait(tmp_path
         return
     assert [each.during for each in measured.held] == ["web-search", "data-mining", "stream"]
     assert all(each.packets > 0 and each.frame_bytes > 0 for each in measured.held)
-    # A busy machine detects after the timer of a SYN: what a flow waited for then is not SQR's.
-    assert retransmitted == 0 or max(each.detection_ms for each in measured.held) > ovs_fct.DELTA_MS
+    # A busy machine detects after the timer of a SYN, or what did not fail: what a flow waited for then is not SQR's.
+    assert retransmitted == 0 or not measured.trustworthy, measured

@@ -9,7 +9,6 @@ that the hosts' own stacks, which are there as well (10.0.0.1 and 10.0.0.2), do 
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import struct
 import time
@@ -20,7 +19,7 @@ from ipaddress import IPv4Address
 
 from dataplane.devices import PATH_MTU, switch_offloads_off
 from dataplane.model.tunnel_header import checksum
-from machine.places import call_inside, inside, pin_receive, private_namespace, run_batch, run_program
+from machine.places import call_inside, inside, pin_receive, private_namespace, run_batch, run_program, usable_processor
 
 LINKS = ("p1", "p2", "p3")
 H1_ADDRESS, H2_ADDRESS = IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")
@@ -206,16 +205,10 @@ def two_paths() -> Iterator[TwoPaths]:
             run_batch(node, ["ip", "-batch", "-"], ["link set dev h up"])
             switch_offloads_off(host, ["h0"])
             # Packets of a connection that are handled on two processors overtake each other.
-            pin_receive(node, {"h": _processor(len(mine) + (host == h2))})
+            pin_receive(node, {"h": usable_processor(len(mine) + (host == h2))})
         lines = [
             f"link add dev {link} mtu {PATH_MTU} type veth peer name {link} mtu {PATH_MTU} netns {s2}" for link in LINKS
         ]
         run_batch(s1, ["ip", "-batch", "-"], [*lines, *(f"link set dev {link} up" for link in LINKS)])
         run_batch(s2, ["ip", "-batch", "-"], [f"link set dev {link} up" for link in LINKS])
         yield TwoPaths(h1, s1, s2, h2)
-
-
-def _processor(number: int) -> int:
-    """One of the processors that this process may use."""
-    usable = sorted(os.sched_getaffinity(0))
-    return usable[number % len(usable)]

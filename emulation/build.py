@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from emulation.decide.traffic import PortShape, control_tc_plan, port_shapes, po
 from emulation.decide.wiring import CONTROLLER, Wiring, cable_lines, host_lines, place_lines
 from emulation.features import KernelFeatures
 from emulation.runfile import RunFile
-from machine.places import disable_ipv6, inside, pin_receive, run_batch, run_program
+from machine.places import disable_ipv6, inside, pin_receive, run_batch, run_program, usable_processor
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.ports import PortMap
 from mininet_topos.topology import Topology
@@ -169,13 +168,11 @@ def _receivers(senders: Sequence[tuple[str, str]], wiring: Wiring) -> dict[str, 
     """A processor for each interface at the other end of a (place, interface), by place; they take turns."""
     ends = [ends for cable in wiring.cables for ends in ((cable.a, cable.b), (cable.b, cable.a))]
     far_end_of = {(near.place, near.interface): far for near, far in ends}
-    usable = sorted(os.sched_getaffinity(0))
+    # A bridge's own interface has no cable (in-band control shapes it too).
+    fars = [far_end_of[sender] for sender in senders if sender in far_end_of]
     pinned: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, sender in enumerate(
-        sender for sender in senders if sender in far_end_of
-    ):  # a bridge's own has no cable
-        far = far_end_of[sender]
-        pinned[far.place][far.interface] = usable[number % len(usable)]
+    for number, far in enumerate(fars):
+        pinned[far.place][far.interface] = usable_processor(number)
     return pinned
 
 

@@ -186,6 +186,12 @@ def write_setting(pid: int, name: str, value: str) -> None:
     call_inside(pid, write)
 
 
+def usable_processor(number: int) -> int:
+    """One of the processors that this process may use; the numbers from 0 on name them in turns."""
+    usable = sorted(os.sched_getaffinity(0))
+    return usable[number % len(usable)]
+
+
 def pin_receive(pid: int, processor_of: Mapping[str, int]) -> None:
     """Let one processor receive all packets of an interface, so that they keep their order.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from experiments.figures.sqr import ovs_fct
 from experiments.testbed.trials.network_flows_trial import network_flows_runner, scenario_of
 from mininet_topos.errors import MissingRequirementError
 from tests.figures.test_sqr_ovs_fct import QUICK
+from tests.undisturbed import TRIES
 
 RING = str(Path(__file__).resolve().parents[2] / "examples" / "sqr_ring.json")
 
@@ -31,7 +33,7 @@ def trial_of(variant: Variant) -> Trial:
         seconds=8.0,
         failures=1,
         streams_pps=(200,),
-        pause_ms=20.0,  # the figure's pauses fill the buffer across so short a path, and a next hop loses of its replay
+        pause_ms=20.0,  # with the figure's, so short a path fills the buffer, and replays of all of it lost packets
     )
     return replace(trial, topology=RING, variant=variant, parameters=own)
 
@@ -45,6 +47,20 @@ def test_a_variant_keeps_all_packets_of_the_failing_link_or_marked_ones(variant:
     assert variation.replay.marked.is_all is keeps_all
 
 
+def measured_of(variant: Variant, work: Path) -> NetworkFlowsMeasured:
+    """The first of a few rows that does not doubt itself, or the last.
+
+    A busy machine detects after the timer of a SYN, or what did not fail: what a flow waited for then is not SQR's.
+    """
+    settings = TestbedSettings(work=work, quick=True, say=lambda _text: None, bfd_interval_ms=ovs_fct.BFD_MS)
+    for _ in range(TRIES):
+        measured = typed(NetworkFlowsMeasured, network_flows_runner(settings)(trial_of(variant)))
+        if measured.trustworthy:
+            break
+        print(f"disturbed: {measured.warnings}", file=sys.stderr)
+    return measured
+
+
 @pytest.mark.emulation
 @pytest.mark.alone
 @pytest.mark.ryu
@@ -54,8 +70,7 @@ def test_failures_hit_flows_and_only_fast_failover_alone_lets_them_wait(tmp_path
         find_agent()
     except MissingRequirementError as error:
         pytest.skip(str(error))
-    settings = TestbedSettings(work=tmp_path, quick=True, say=lambda _text: None, bfd_interval_ms=ovs_fct.BFD_MS)
-    measured = typed(NetworkFlowsMeasured, network_flows_runner(settings)(trial_of(variant)))
+    measured = measured_of(variant, tmp_path)
     assert [each.workload for each in measured.workloads] == [each.name for each in ovs_fct.WORKLOADS]
     assert all(each.hits and len(each.outages_ms) == 1 for each in measured.workloads)
     retransmitted = sum(each.timeouts for each in measured.workloads)
@@ -65,5 +80,4 @@ def test_failures_hit_flows_and_only_fast_failover_alone_lets_them_wait(tmp_path
         return
     assert [each.during for each in measured.held] == ["web-search", "data-mining", "stream"]
     assert all(each.packets > 0 and each.frame_bytes > 0 for each in measured.held)
-    # A busy machine detects after the timer of a SYN, or what did not fail: what a flow waited for then is not SQR's.
-    assert retransmitted == 0 or not measured.trustworthy, measured
+    assert retransmitted == 0, measured

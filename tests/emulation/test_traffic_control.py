@@ -203,7 +203,7 @@ def test_open_vswitch_leaves_our_trees_alone_even_when_it_is_restarted() -> None
 @pytest.mark.emulation
 def test_one_processor_receives_what_a_queue_sends_so_that_a_link_keeps_its_order() -> None:
     with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as net:
-        for near, far in (("s1", "s2"), ("s2", "s1")):
-            found = receivers_of(net.shell_pid(far), [f"{far}-eth1", f"{far}-eth2"])
-            assert found[f"{far}-eth1"] == []  # the host has no queue
-            assert len(found[f"{far}-eth2"]) == 1, (near, far)
+        for switch in ("s1", "s2"):
+            found = receivers_of(net.shell_pid(switch), [f"{switch}-eth1", f"{switch}-eth2"])
+            assert found[f"{switch}-eth1"] == []  # the host has no queue
+            assert len(found[f"{switch}-eth2"]) == 1, switch

@@ -32,7 +32,14 @@ from experiments.testbed.instruments.port_watch import PortStates
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.parts import emulated_network, options_of, require_programs
 from experiments.testbed.runs.run import make_ready
-from experiments.testbed.trials.decide.network_flows import Met, NetworkFlowsError, doubts, held_at, read_port_log
+from experiments.testbed.trials.decide.network_flows import (
+    Met,
+    NetworkFlowsError,
+    doubts,
+    full_buffer,
+    held_at,
+    read_port_log,
+)
 from experiments.testbed.trials.decide.scenario import variant_of
 from experiments.testbed.workloads import flow_sender
 from experiments.testbed.workloads import run as workloads
@@ -117,7 +124,8 @@ def _with_buffer(
     log = read_port_log(logs[0], port, found.began_ns) if logs else None
     held = held_at(found.met, log, own.delta_ms) if log else ()
     wrong = (*found.warnings, *(doubts(found.met, log, own.delta_ms) if log else ()))
-    return NetworkFlowsMeasured(tuple(found.flows), held, (*said, *wrong), trustworthy=not wrong)
+    warnings = (*said, *full_buffer(held, own.slots), *wrong)
+    return NetworkFlowsMeasured(tuple(found.flows), held, warnings, trustworthy=not wrong)
 
 
 class _Session:

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.testbed.trials.decide.network_flows import Met, NetworkFlowsError, doubts, held_at, read_port_log
+from experiments.testbed.trials.decide.network_flows import (
+    Met,
+    NetworkFlowsError,
+    doubts,
+    full_buffer,
+    held_at,
+    read_port_log,
+)
 
 PORT, OTHER = "s5-eth1", "s5-eth2"
 BEGAN_NS = 500_000_000
@@ -48,6 +55,12 @@ def test_a_trial_is_doubted_that_detected_too_often_or_too_late_or_overran_its_r
     assert "1 were detected" in doubts(FAILURES, read_port_log(log_of(BOTH[0]), PORT, BEGAN_NS), 1000.0)[0]
     assert "delta is 400" in doubts(FAILURES, read_port_log(log_of(*BOTH), PORT, BEGAN_NS), 400.0)[0]
     assert "ring is too small" in doubts(FAILURES, read_port_log(log_of(*BOTH, pending=3), PORT, BEGAN_NS), 1000.0)[0]
+
+
+def test_a_buffer_that_was_full_is_said() -> None:
+    held = held_at(FAILURES, read_port_log(log_of(*BOTH), PORT, BEGAN_NS), 1000.0)
+    assert full_buffer(held, 201) == ()
+    assert "(200 slots) was full at 1 of 2 failures" in full_buffer(held, 200)[0]
 
 
 def test_a_log_without_the_port_is_refused() -> None:

@@ -95,3 +95,11 @@ def doubts(failures: Sequence[Met], log: PortLog, delta_ms: float) -> tuple[str,
     if log.counters["pending"]:
         found.append(f"{log.counters['pending']} packets were overwritten before their replay: the ring is too small")
     return tuple(found)
+
+
+def full_buffer(held: Sequence[Held], slots: int) -> tuple[str, ...]:
+    """A warning if the buffer was full when a failure was detected; nothing if it never was."""
+    full = sum(each.packets >= slots for each in held)
+    if not full:
+        return ()
+    return (f"the buffer ({slots} slots) was full at {full} of {len(held)} failures: it may have held less than delta",)

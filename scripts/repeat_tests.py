@@ -18,6 +18,8 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, Any
 
+from machine.ending import ending_waits
+
 COMMAND = ("scripts/test.sh",)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 _PASSED = re.compile(r"^=.*?\b(\d+) passed", re.MULTILINE)
@@ -60,13 +62,16 @@ def repeat(times: int, folder: Path, command: tuple[str, ...]) -> list[dict[str,
 
 def _code_of(command: tuple[str, ...], printed: IO[str]) -> int:
     """Exit code of a command. If it is interrupted, so is all that it runs, and this returns when it has cleaned up."""
-    with subprocess.Popen(command, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True) as process:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
+    process = None
+    try:
+        with ending_waits():  # what an interrupt leaves before its process is known runs on
+            process = subprocess.Popen(command, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True)
+        return process.wait()
+    except KeyboardInterrupt:
+        if process is not None:
             os.killpg(process.pid, signal.SIGINT)
-            process.wait()  # leaving the context alone waits no longer than 0.25 s then
-            raise
+            process.wait()
+        raise
 
 
 def origin() -> dict[str, str]:

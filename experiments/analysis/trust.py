@@ -9,6 +9,7 @@ from experiments.analysis.packet_counts import Flight
 
 MAX_DRIFT_MS = 1.0
 MAX_PACE = 1.1
+MAX_LATE_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Health:
         What the emulation has found wrong with itself: queues that are not strict, processes that do not run.
     unread
         Interface to frames that the machine lost because the switch did not read them in time.
+    late_s
+        Second for which a failure or repair was planned to how much later it came.
     """
 
     streams: Sequence[StreamHealth] = ()
@@ -66,6 +69,7 @@ class Health:
     notes: Sequence[str] = ()
     faults: Sequence[str] = ()
     unread: Mapping[str, int] = field(default_factory=dict)
+    late_s: Mapping[float, float] = field(default_factory=dict)
 
 
 def assess(health: Health) -> tuple[tuple[str, ...], bool]:
@@ -80,6 +84,11 @@ def assess(health: Health) -> tuple[tuple[str, ...], bool]:
     faults += [f"the tap on {tap} missed {count} frames" for tap, count in health.missed.items()]
     if abs(health.drift_ms) > MAX_DRIFT_MS:
         faults.append(f"the wall clock was shifted by {health.drift_ms:.1f} ms during the run")
+    faults += [
+        f"what was to fail or be repaired at second {at_s:g} came {late_s:.2f} s late; the machine is too busy"
+        for at_s, late_s in health.late_s.items()
+        if late_s > MAX_LATE_S
+    ]
     remarks = list(health.notes)
     if health.load_per_core > 1:
         remarks.append(f"the machine was busy: {health.load_per_core:.1f} runnable tasks a core before the run")

@@ -181,7 +181,7 @@ def test_crankback_delivers_on_ways_back_until_the_repair_and_breaks_no_promise(
     code, result = run(tmp_path, capsys, scheme="cb", mode="learned")
     (failure,) = result["failures"]
     assert code == 0, result["claims"]
-    assert len(result["claims"]) == 3
+    assert len(result["claims"]) == 3, result
     assert failure["recovered"]
     assert is_never_steady(failure)
     again_s = failure["failure_s"] + failure["stages_ms"]["first_good"] / 1000

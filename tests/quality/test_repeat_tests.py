@@ -70,7 +70,7 @@ def test_good_runs_alone_are_a_success_and_bad_arguments_are_not(
 def test_ctrl_c_lets_the_run_under_way_clean_up_and_leaves_its_row_out(tmp_path: Path) -> None:
     """As scripts/test.sh, whose second part has a session of its own and ends only by the script's trap."""
     cleans_up = f"kill $!; wait $!; echo $? >{tmp_path}/ended"
-    script = f"setsid sleep 600 & trap '{cleans_up}' EXIT; touch {tmp_path}/begun; sleep 600"
+    script = f"setsid sleep 600 & trap '{cleans_up}' EXIT; printf '' >{tmp_path}/begun; sleep 600"
     call = (
         "import sys; from scripts.repeat_tests import main; exit(main(['2', sys.argv[1]], ('bash', '-c', sys.argv[2])))"
     )
@@ -83,3 +83,21 @@ def test_ctrl_c_lets_the_run_under_way_clean_up_and_leaves_its_row_out(tmp_path:
     assert (repeating.returncode, said) == (130, "ended; the run under way does not count\n")
     assert (tmp_path / "ended").read_text(encoding="utf-8") == f"{128 + signal.SIGTERM}\n"
     assert not (tmp_path / "runs.jsonl").exists()
+
+
+def test_ctrl_c_while_a_run_is_being_started_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, popen = [], subprocess.Popen
+
+    def interrupted(*arguments: Any, **parameters: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **parameters))
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr("scripts.repeat_tests.subprocess.Popen", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["1", str(tmp_path)], ("sleep", "600")) == 130
+        assert started[0].returncode == -signal.SIGINT
+    finally:
+        signal.signal(signal.SIGINT, before)
+        started[0].kill()

@@ -62,6 +62,7 @@ def make_record(
         load_per_core=measured.load_per_core,
         notes=(*notes, *measured.remarks),
         unread=measured.unread_frames,
+        late_s={each.action.at_s: each.before_s - measured.zero_s - each.action.at_s for each in measured.injected},
     )
     warnings, trustworthy = assess(health)
     return Record(

@@ -19,6 +19,7 @@ TRIES = 3
 TOO_BUSY = (
     "BFD flapped",
     "s late; the machine is too busy",
+    "traffic engineering left out",
     "a failure was notified after",
     "frames were lost before a switch read them",
 )

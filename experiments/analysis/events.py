@@ -51,3 +51,9 @@ def detections(events: Iterable[Event]) -> tuple[tuple[str, float], ...]:
 def installs(events: Iterable[Event]) -> tuple[float, ...]:
     """Stamps at which agents installed rows."""
     return tuple(event.t_s for event in events if event.name == "agent_install")
+
+
+def avoided_by_engineering(events: Iterable[Event]) -> tuple[str, ...]:
+    """Links that runs of traffic engineering left out because they had failed, or were not returned to yet."""
+    avoided = (event.fields["links"] for event in events if event.name == "te_begin")
+    return tuple(dict.fromkeys(link for links in avoided for link in links))

@@ -58,6 +58,8 @@ class Health:
         Interface to frames that the machine lost because the switch did not read them in time.
     late_s
         Second for which a failure or repair was planned to how much later it came.
+    avoided
+        Links that traffic engineering left out, though no failure of the scenario explains it.
     """
 
     streams: Sequence[StreamHealth] = ()
@@ -70,6 +72,7 @@ class Health:
     faults: Sequence[str] = ()
     unread: Mapping[str, int] = field(default_factory=dict)
     late_s: Mapping[float, float] = field(default_factory=dict)
+    avoided: Collection[str] = ()
 
 
 def assess(health: Health) -> tuple[tuple[str, ...], bool]:
@@ -89,6 +92,8 @@ def assess(health: Health) -> tuple[tuple[str, ...], bool]:
         for at_s, late_s in health.late_s.items()
         if late_s > MAX_LATE_S
     ]
+    if health.avoided:
+        faults.append(f"traffic engineering left out {_some(health.avoided)}, which the scenario did not ask for")
     remarks = list(health.notes)
     if health.load_per_core > 1:
         remarks.append(f"the machine was busy: {health.load_per_core:.1f} runnable tasks a core before the run")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.terminal.output import note, release_notes
+from machine.ending import ending_waits
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import counted
 
@@ -114,9 +115,14 @@ def _keep_running(commands: dict[str, list[str]], serve: Callable[[], None]) -> 
         One refuses its options.
     """
     processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(name: str) -> None:
+        with ending_waits():  # an agent that an interrupt leaves unknown would run on
+            processes[name] = subprocess.Popen(commands[name])
+
     try:
-        for name, command in commands.items():
-            processes[name] = subprocess.Popen(command)
+        for name in commands:
+            start(name)
         for number in itertools.count(1):
             time.sleep(_POLL_S)
             if number % _SERVE_EVERY == 0:
@@ -128,7 +134,7 @@ def _keep_running(commands: dict[str, list[str]], serve: Callable[[], None]) -> 
                 if code is not None:
                     note(f"the agent of {name} ended with {code}; it is started again")
                     time.sleep(_AGAIN_S)
-                    processes[name] = subprocess.Popen(commands[name])
+                    start(name)
     finally:
         _end(list(processes.values()))
 

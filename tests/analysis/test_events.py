@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.analysis.events import detections, installs, read_events
+from experiments.analysis.events import avoided_by_engineering, detections, installs, read_events
 from machine.event_log import EventLog
 
 
@@ -24,3 +24,12 @@ def test_events_are_read_in_the_order_of_their_stamps(tmp_path: Path) -> None:
 def test_a_line_that_is_still_being_written_is_left_out() -> None:
     whole = '{"t_monotonic_s": 1, "source": "a", "event": "e"}\n'
     assert len(read_events(whole + whole[:20])) == 1
+
+
+def test_links_that_traffic_engineering_left_out_are_named_once(tmp_path: Path) -> None:
+    log = EventLog("controller", tmp_path / "events.jsonl")
+    for links in ([], ["s1-s3"], ["s1-s3", "s2-s5"]):
+        log.write("te_begin", run=1, reason="request", links=links)
+    events = read_events((tmp_path / "events.jsonl").read_text(encoding="utf-8"))
+    assert avoided_by_engineering(events) == ("s1-s3", "s2-s5")
+    assert avoided_by_engineering(events[:1]) == ()

@@ -27,6 +27,7 @@ def test_a_quiet_run_is_trusted_without_a_word() -> None:
         (Health(restarts=["agent in s1"]), "agent in s1 ended"),
         (Health(missed={"s1-eth2": 7}), "the tap on s1-eth2 missed 7 frames"),
         (Health(late_s={0.5: 0.01, 2.0: 0.31}), "at second 2 came 0.31 s late"),
+        (Health(avoided=["s1-s3", "s2-s5"]), "traffic engineering left out s1-s3, s2-s5"),
         (Health(drift_ms=-3.0), "the wall clock was shifted by -3.0 ms"),
     ],
 )

@@ -1,16 +1,19 @@
-"""`armor agent`: what it refuses, and the database that it has an ovsdb-server serve."""
+"""`armor agent`: what it refuses, the database that it has an ovsdb-server serve, and that it ends what it starts."""
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
+from experiments.cli.agent import _keep_running
 from experiments.cli.main import main
 from machine.json_rpc import call
 from mininet_topos.errors import BadInputError
 from ovsdb_backup.local_switch import LocalSwitch, LocalSwitchError
 from tests.dummy_ovs import DummyOvs
+from tests.interrupting import interrupted_starts
 
 
 @pytest.mark.parametrize(
@@ -68,3 +71,9 @@ def control(ovs: DummyOvs) -> Path:
 def write_pid(ovs: DummyOvs) -> None:
     """Leave the process id where --pidfile would."""
     (ovs.folder / "ovsdb-server.pid").write_text(control(ovs).name.split(".")[1] + "\n", encoding="ascii")
+
+
+def test_ctrl_c_while_an_agent_is_being_started_ends_it(monkeypatch):
+    with interrupted_starts(monkeypatch) as started, pytest.raises(KeyboardInterrupt):
+        _keep_running({"s1": ["sleep", "600"]}, lambda: None)
+    assert [process.returncode for process in started] == [-signal.SIGTERM]

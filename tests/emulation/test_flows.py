@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
+from emulation.failure_injection import FailureInjection
+from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE
+from experiments.terminal.inputs import parse
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.parts import emulated_network
+from experiments.testbed.runs.readiness import unlike_plan
+from experiments.testbed.runs.run import make_ready
+from experiments.testbed.runs.tunnels import tunnel_planner, tunnel_plans
+from tests.patience import wait_until
 from tests.undisturbed import undisturbed_run
 
 pytestmark = pytest.mark.emulation
@@ -96,6 +105,26 @@ def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_inst
         notified_by == "agent",
         notified_by != "agent",
     )
+
+
+def test_a_network_is_ready_once_its_controller_has_returned_to_links_that_came_up_late(tmp_path: Path) -> None:
+    scenario = parse(HEAD + FAILURE + "wait_to_restore_s: 2\n", "scenario.yaml")
+    (variation,) = scenario.variations
+    plans = tunnel_plans(scenario, tunnel_planner(scenario, variation))
+    work = Work(tmp_path)
+    work.events.touch()
+
+    def unlike(network: EmulatedNetwork) -> list[str]:
+        return [text for site in network.sites.values() if (text := unlike_plan(site, plans[site.dpid]))]
+
+    with emulated_network(scenario, variation, work, 100) as network:
+        make_ready(network, plans, variation, print)
+        with FailureInjection(network) as injection:
+            injection.silent(scenario.topology.parse_link("s4-s5"))
+            wait_until(lambda: unlike(network), "the controller has answered the failure", 30)
+        assert unlike(network)
+        make_ready(network, plans, variation, print)
+        assert unlike(network) == []
 
 
 def test_flows_that_need_not_move_are_neither_lost_nor_reordered_by_a_run_of_traffic_engineering(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from scripts.repeat_tests import main, repeat
+from tests.interrupting import interrupted_starts
 from tests.patience import patient_s, wait_until
 
 PASSES = ("sh", "-c", "echo '==== 3 passed, 1 skipped in 0.5s ===='")
@@ -86,18 +87,6 @@ def test_ctrl_c_lets_the_run_under_way_clean_up_and_leaves_its_row_out(tmp_path:
 
 
 def test_ctrl_c_while_a_run_is_being_started_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started, popen = [], subprocess.Popen
-
-    def interrupted(*arguments: Any, **parameters: Any) -> subprocess.Popen[bytes]:
-        started.append(popen(*arguments, **parameters))
-        signal.raise_signal(signal.SIGINT)
-        return started[0]
-
-    monkeypatch.setattr("scripts.repeat_tests.subprocess.Popen", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with interrupted_starts(monkeypatch) as started:
         assert main(["1", str(tmp_path)], ("sleep", "600")) == 130
-        assert started[0].returncode == -signal.SIGINT
-    finally:
-        signal.signal(signal.SIGINT, before)
-        started[0].kill()
+        assert [process.returncode for process in started] == [-signal.SIGINT]

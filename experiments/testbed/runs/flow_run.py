@@ -12,7 +12,7 @@ from pathlib import Path
 
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
-from experiments.analysis.events import detections, read_events
+from experiments.analysis.events import avoided_by_engineering, detections, read_events
 from experiments.analysis.flow_result import FlowResult, FlowRun, judge_flows
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
 from experiments.analysis.flows.placing import place
@@ -128,9 +128,10 @@ def _result(
 ) -> FlowResult:
     network, planner = testbed.network, testbed.planner
     events = read_events(_text(testbed.work))
-    warnings, trustworthy = assess(
-        network_health(network, seen.flaps.unexplained(), unasked_restarts(network, scenario), measured.load_per_core)
+    health = network_health(
+        network, seen.flaps.unexplained(), unasked_restarts(network, scenario), measured.load_per_core
     )
+    warnings, trustworthy = assess(replace(health, avoided=avoided_by_engineering(events)))
     capacities = to_network(scenario.topology, scenario.default_capacity_mbps)
     run = FlowRun(
         scenario=scenario,

@@ -95,6 +95,21 @@ def wait_installed(
     return time.monotonic() - began_s
 
 
+def wait_returned_to_all(network: EmulatedNetwork, plans: Mapping[int, RulePlan]) -> None:
+    """Wait until no switch holds anything for a failure any more: a controller returns to a link some time after it.
+
+    Raises
+    ------
+    NotReadyError
+        Not in time; the message says how the first switch differs from its plan.
+    """
+    if unlike := wait_plans_held(network, lambda: plans, INSTALL_S, _POLL_S):
+        raise NotReadyError(
+            f"after {INSTALL_S:g} s {len(unlike)} of {len(network.sites)} switches do not hold what is planned while "
+            f"nothing has failed: {unlike[0]}{controller_state(network)}"
+        )
+
+
 def controller_state(network: EmulatedNetwork) -> str:
     """Last words of the controller when it is not running; nothing while it runs."""
     if network.is_running("controller"):

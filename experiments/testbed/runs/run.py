@@ -25,7 +25,7 @@ from experiments.testbed.runs.inject import Injector
 from experiments.testbed.runs.measure import BfdUnstableError, measure
 from experiments.testbed.runs.parts import BFD_S, dump_reports, emulated_network, options_of, plans_while
 from experiments.testbed.runs.promise import promise_of, tunnel_promise
-from experiments.testbed.runs.readiness import wait_installed
+from experiments.testbed.runs.readiness import wait_installed, wait_returned_to_all
 from experiments.testbed.runs.record import make_record
 from experiments.testbed.runs.tunnel_agents import start_tunnel_agents, wanted_plans
 from experiments.testbed.runs.tunnels import flows_of, is_tunnel_scheme, tunnel_planner, tunnel_plans
@@ -322,8 +322,8 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
     say("waiting for BFD")
     network.wait_bfd_up(BFD_S)
     if is_tunnel_scheme(variation) or find_scheme(variation.scheme).restoration is not None:
-        # To a controller that rewrites routes, links whose sessions were not up yet had failed.
-        wait_installed(network, plans, variation)
+        # To a controller that acts on failures, links whose sessions were not up yet had failed.
+        wait_returned_to_all(network, plans)
 
 
 def controller_is_away(scenario: Scenario) -> bool:

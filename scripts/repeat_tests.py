@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -69,9 +70,23 @@ def _code_of(command: tuple[str, ...], printed: IO[str]) -> int:
         return process.wait()
     except KeyboardInterrupt:
         if process is not None:
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait()
+            _interrupt(process)
         raise
+
+
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a run, and again at each further Ctrl-C, until it has ended: bash can lose one."""
+
+    def interrupt(*_: object) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        interrupt()
+        process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def origin() -> dict[str, str]:

@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,20 +70,28 @@ def test_good_runs_alone_are_a_success_and_bad_arguments_are_not(
     assert "usage:" in capsys.readouterr().err
 
 
+@contextmanager
+def repeating(folder: Path, *command: str) -> Iterator[subprocess.Popen[str]]:
+    """`main` with another command, in a process of its own, once the run says by a file that it has begun."""
+    call = "import sys; from scripts.repeat_tests import main; exit(main(['2', sys.argv[1]], sys.argv[2:]))"
+    words = [sys.executable, "-c", call, str(folder), *command]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_until((folder / "begun").exists, "a run is under way")
+            yield process
+        finally:
+            process.kill()
+
+
 def test_ctrl_c_lets_the_run_under_way_clean_up_and_leaves_its_row_out(tmp_path: Path) -> None:
     """As scripts/test.sh, whose second part has a session of its own and ends only by the script's trap."""
     cleans_up = f"kill $!; wait $!; echo $? >{tmp_path}/ended"
-    script = f"setsid sleep 600 & trap '{cleans_up}' EXIT; printf '' >{tmp_path}/begun; sleep 600"
-    call = (
-        "import sys; from scripts.repeat_tests import main; exit(main(['2', sys.argv[1]], ('bash', '-c', sys.argv[2])))"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", call, tmp_path, script], stderr=subprocess.PIPE, text=True
-    ) as repeating:
-        wait_until((tmp_path / "begun").exists, "a run is under way")
-        repeating.send_signal(signal.SIGINT)
-        said = repeating.communicate(timeout=patient_s(30))[1]
-    assert (repeating.returncode, said) == (130, "ended; the run under way does not count\n")
+    # Not bash itself says that the run has begun: it can lose a signal while it starts a program.
+    begins = f"{sys.executable} -c \"import pathlib, time; pathlib.Path('{tmp_path}/begun').touch(); time.sleep(600)\""
+    with repeating(tmp_path, "bash", "-c", f"setsid sleep 600 & trap '{cleans_up}' EXIT; {begins}") as process:
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=patient_s(30))[1]
+    assert (process.returncode, said) == (130, "ended; the run under way does not count\n")
     assert (tmp_path / "ended").read_text(encoding="utf-8") == f"{128 + signal.SIGTERM}\n"
     assert not (tmp_path / "runs.jsonl").exists()
 
@@ -90,3 +100,21 @@ def test_ctrl_c_while_a_run_is_being_started_ends_it(tmp_path: Path, monkeypatch
     with interrupted_starts(monkeypatch) as started:
         assert main(["1", str(tmp_path)], ("sleep", "600")) == 130
         assert [process.returncode for process in started] == [-signal.SIGINT]
+
+
+def test_a_run_that_loses_an_interrupt_hears_the_next(tmp_path: Path) -> None:
+    """A first Ctrl-C that changes nothing, as bash has it while it starts a program."""
+    hears = (
+        "import pathlib, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, lambda *_: (signal.signal(signal.SIGINT, signal.SIG_DFL), "
+        "pathlib.Path(sys.argv[1], 'lost').touch()))\n"
+        "pathlib.Path(sys.argv[1], 'begun').touch()\n"
+        "time.sleep(600)\n"
+    )
+    with repeating(tmp_path, sys.executable, "-c", hears, str(tmp_path)) as process:
+        process.send_signal(signal.SIGINT)
+        wait_until((tmp_path / "lost").exists, "the run has lost an interrupt")
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=patient_s(30))
+    assert process.returncode == 130

@@ -169,9 +169,9 @@ def _receivers(senders: Sequence[tuple[str, str]], wiring: Wiring) -> dict[str, 
     ends = [ends for cable in wiring.cables for ends in ((cable.a, cable.b), (cable.b, cable.a))]
     far_end_of = {(near.place, near.interface): far for near, far in ends}
     # A bridge's own interface has no cable (in-band control shapes it too).
-    fars = [far_end_of[sender] for sender in senders if sender in far_end_of]
+    far_ends = [far_end_of[sender] for sender in senders if sender in far_end_of]
     pinned: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, far in enumerate(fars):
+    for number, far in enumerate(far_ends):
         pinned[far.place][far.interface] = usable_processor(number)
     return pinned
 

@@ -65,7 +65,7 @@ def _code_of(command: tuple[str, ...], printed: IO[str]) -> int:
     """Exit code of a command. If it is interrupted, so is all that it runs, and this returns when it has cleaned up."""
     process = None
     try:
-        with ending_waits():  # what an interrupt leaves before its process is known runs on
+        with ending_waits():  # a run that an interrupt leaves unknown would go on
             process = subprocess.Popen(command, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True)
         return process.wait()
     except KeyboardInterrupt:

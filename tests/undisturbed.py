@@ -7,12 +7,14 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from emulation.network import EmulatedNetwork
 from experiments.cli.main import main
+
+ResultT = TypeVar("ResultT")
 
 TRIES = 3
 # BFD took links as failed that nobody broke; a failure came or was notified late; frames were lost at the door.
@@ -25,18 +27,32 @@ TOO_BUSY = (
 )
 
 
+def first_undisturbed(measure: Callable[[], ResultT], disturbance: Callable[[ResultT], object]) -> ResultT:
+    """The first of a few results that nothing has disturbed, or the last.
+
+    Parameters
+    ----------
+    disturbance
+        What has disturbed a result; something false where nothing has.
+    """
+    for _ in range(TRIES):
+        result = measure()
+        if not (disturbed_by := disturbance(result)):
+            break
+        print(f"disturbed: {disturbed_by}", file=sys.stderr)
+    return result
+
+
 def undisturbed(measure: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """The first of a few results without a warning that the machine was too busy for it, or the last.
 
     Everything that is wrong in a result with such a warning can come of that.
     """
-    for _ in range(TRIES):
-        result = measure(*arguments)
-        warned = [warning for warning in result["warnings"] if any(words in warning for words in TOO_BUSY)]
-        if not warned:
-            break
-        print(f"disturbed: {warned}", file=sys.stderr)
-    return result
+
+    def busy(result: dict[str, Any]) -> list[str]:
+        return [warning for warning in result["warnings"] if any(words in warning for words in TOO_BUSY)]
+
+    return first_undisturbed(lambda: measure(*arguments), busy)
 
 
 def undisturbed_run(
@@ -58,11 +74,14 @@ def undisturbed_run(
 
 def undisturbed_answers(network: EmulatedNetwork, to: str, count: int, interval_s: float) -> int:
     """Answers that h1 gets from a host; asked again where BFD took a link as failed, or as up, meanwhile."""
-    flaps = sum(network.flap_counts().values())
-    for _ in range(TRIES):
+
+    def once() -> tuple[int, int]:
+        before = sum(network.flap_counts().values())
         answers = network.ping("h1", to, count, interval_s)
-        before, flaps = flaps, sum(network.flap_counts().values())
-        if answers == count or flaps == before:
-            break
-        print(f"disturbed: BFD flapped {flaps - before} times", file=sys.stderr)
-    return answers
+        return answers, sum(network.flap_counts().values()) - before
+
+    def flapped(asked: tuple[int, int]) -> str:
+        answers, flaps = asked
+        return f"BFD flapped {flaps} times" if flaps and answers < count else ""
+
+    return first_undisturbed(once, flapped)[0]

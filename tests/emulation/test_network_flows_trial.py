@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from experiments.figures.sqr import ovs_fct
 from experiments.testbed.trials.network_flows_trial import network_flows_runner, scenario_of
 from mininet_topos.errors import MissingRequirementError
 from tests.figures.test_sqr_ovs_fct import QUICK
-from tests.undisturbed import TRIES
+from tests.undisturbed import first_undisturbed
 
 RING = str(Path(__file__).resolve().parents[2] / "examples" / "sqr_ring.json")
 
@@ -53,12 +52,10 @@ def measured_of(variant: Variant, work: Path) -> NetworkFlowsMeasured:
     A busy machine detects after the timer of a SYN, or what did not fail: what a flow waited for then is not SQR's.
     """
     settings = TestbedSettings(work=work, quick=True, say=lambda _text: None, bfd_interval_ms=ovs_fct.BFD_MS)
-    for _ in range(TRIES):
-        measured = typed(NetworkFlowsMeasured, network_flows_runner(settings)(trial_of(variant)))
-        if measured.trustworthy:
-            break
-        print(f"disturbed: {measured.warnings}", file=sys.stderr)
-    return measured
+    return first_undisturbed(
+        lambda: typed(NetworkFlowsMeasured, network_flows_runner(settings)(trial_of(variant))),
+        lambda measured: None if measured.trustworthy else measured.warnings,
+    )
 
 
 @pytest.mark.emulation

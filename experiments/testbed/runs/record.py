@@ -52,19 +52,7 @@ def make_record(
         stream, unexplained = joined.stream(traffic)
         streams.append(stream)
         healths.append(_stream_health(stream, unexplained, measured.own_counts[number], measured.zero_s))
-    health = Health(
-        streams=healths,
-        flaps={f"{node}:{port}": count for (node, port), count in measured.flaps.items()},
-        restarts=measured.restarts,
-        faults=measured.faults,
-        missed={tap.device: count for tap, count in measured.missed.items()},
-        drift_ms=measured.clock.drift_ns / 1e6,
-        load_per_core=measured.load_per_core,
-        notes=(*notes, *measured.remarks),
-        unread=measured.unread_frames,
-        late_s={each.action.at_s: each.before_s - measured.zero_s - each.action.at_s for each in measured.injected},
-    )
-    warnings, trustworthy = assess(health)
+    warnings, trustworthy = assess(_health(measured, healths, notes))
     return Record(
         scenario=scenario,
         variation=variation,
@@ -130,4 +118,19 @@ def _stream_health(stream: Stream, unexplained: int, own: tuple[int, int] | None
         tapped=(len(requests), answers_counted(answers, copies=stream.traffic.counts_copies)),
         own=own,
         pace=pace(requests, stream.traffic.interval_ms),
+    )
+
+
+def _health(measured: Measured, streams: Sequence[StreamHealth], notes: Sequence[str]) -> Health:
+    return Health(
+        streams=streams,
+        flaps={f"{node}:{port}": count for (node, port), count in measured.flaps.items()},
+        restarts=measured.restarts,
+        faults=measured.faults,
+        missed={tap.device: count for tap, count in measured.missed.items()},
+        drift_ms=measured.clock.drift_ns / 1e6,
+        load_per_core=measured.load_per_core,
+        notes=(*notes, *measured.remarks),
+        unread=measured.unread_frames,
+        late_s={each.action.at_s: each.before_s - measured.zero_s - each.action.at_s for each in measured.injected},
     )

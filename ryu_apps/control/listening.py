@@ -176,8 +176,7 @@ def _refuse_taken_port() -> None:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
-            probe.listen()
+            probe.bind((host, port))  # only: a switch whose connection was taken here would lose it at once
         except OSError as error:
             raise BadInputError(
                 f"the OpenFlow port {host}:{port} cannot be used ({error.strerror}); stop the controller that has it, "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -65,6 +67,29 @@ def test_apps_with_resources_of_their_own_listen_nowhere_else(tmp_path, scheme):
     with RunningApp(scheme, "square", tmp_path) as app:
         wanted = {("127.0.0.1", app.openflow_port), ("127.0.0.1", app.rest_port)}
         wait_until(lambda: listening(app.process.pid) == wanted, "it listens there and nowhere else", START_S)
+
+
+def test_nobody_can_connect_before_the_controller_listens_for_good():
+    """A connection taken by the look whether the port is free would be closed again before anybody reads it."""
+    program = """
+import socket, sys
+from ryu import cfg
+from ryu_apps.control.listening import prepare_listening
+
+class Looks(socket.socket):
+    def close(self):
+        with plain() as switch:
+            print(switch.connect_ex(self.getsockname()))
+        super().close()
+
+cfg.CONF(args=["--ofp-tcp-listen-port", sys.argv[1]], project="ryu")
+plain, socket.socket = socket.socket, Looks
+prepare_listening()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(free_port())], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{errno.ECONNREFUSED}\n", done.stderr[-3000:]
 
 
 def test_reactive_and_pso_listen_on_loopback(tmp_path):

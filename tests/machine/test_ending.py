@@ -37,16 +37,16 @@ def test_the_first_signal_interrupts_and_the_next_ones_leave_the_undoing_alone(n
                 signal.raise_signal(again)
                 undone.append(again)
 
-    with Ending() as signals:
-        with pytest.raises(KeyboardInterrupt):
-            work()
-        assert signals.heard
+    with pytest.raises(KeyboardInterrupt), Ending() as signals:
+        work()
+    assert signals.heard
     assert undone == list(ENDING)
 
 
 def test_a_signal_long_after_one_that_was_swallowed_interrupts_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 100.0
     monkeypatch.setattr(ending.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(ending, "_INSIST_S", 600.0)  # nothing follows by itself
     with Ending() as signals:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
@@ -71,7 +71,7 @@ def test_an_interrupt_that_is_swallowed_is_followed_by_another(monkeypatch: pyte
 
     shown: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", shown.append)
-    with Ending(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), Ending():  # within: outside it, what is expected here is swallowed again
         work()
     assert not shown
 
@@ -95,7 +95,7 @@ def test_no_other_interrupt_follows_while_the_first_one_unwinds(monkeypatch: pyt
         finally:
             clean_up()
 
-    with Ending(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), Ending():
         work()
     assert ldis == 3
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -121,6 +121,7 @@ def test_a_killed_controller_leaves_the_rows_and_a_new_one_touches_only_what_is_
     app.kill()
     installed, begun, returns = (len(app.events(name)) for name in ("plan_installed", "return_begin", "return_done"))
     network.set_link("s4-s5", up=False)
+    network.ovs.revalidate()  # else a cached flow may still lead over the port, which carries frames while it is down
     assert all(delivers(network, "s1", "s5") for _ in range(3))
     kept = learned(network)
     assert any(kept.values())
@@ -143,6 +144,7 @@ def test_a_link_repaired_while_the_controller_was_away_is_returned_to(returning)
     app.kill()
     returns = len(app.events("return_done"))
     network.set_link("s4-s5", up=False)
+    network.ovs.revalidate()  # else a cached flow may still lead over the port, which carries frames while it is down
     assert all(delivers(network, "s1", "s5") for _ in range(3))
     network.set_link("s4-s5", up=True)
     assert any(learned(network).values())

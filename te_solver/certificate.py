@@ -50,6 +50,16 @@ def throughput_bound(
     return float(capacity_mbps @ prices + problem.demands_mbps @ worth)
 
 
+def raised_prices(prices: FloatArray, capacity_mbps: FloatArray, spare_mbps: float = 0.0) -> FloatArray:
+    """Prices below 1 raised to 1 where that adds no more than `spare_mbps` to the bound: at closed arcs, above all.
+
+    A solver finds the price of an arc only as well as the arc's capacity matters. At an arc that is nearly full already
+    it may miss 1 by 1e-4, and the bound grows by that share of every demand whose tunnels all cross such arcs.
+    """
+    raised: FloatArray = np.where(capacity_mbps * (1.0 - prices) <= spare_mbps, np.maximum(prices, 1.0), prices)
+    return raised
+
+
 def utilisation_bound(problem: Problem, prices: FloatArray, capacity_mbps: FloatArray) -> float:
     """No allocation of all demands has a smaller highest utilisation, whatever the arcs' prices."""
     worth = float(capacity_mbps @ prices)

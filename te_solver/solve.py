@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from mininet_topos.errors import BadInputError
-from te_solver.certificate import feasible, throughput_bound, utilisation_bound
+from te_solver.certificate import feasible, raised_prices, throughput_bound, utilisation_bound
 from te_solver.choices import OBJECTIVES, TE_SOLVERS
 from te_solver.errors import InfeasibleError, SolverError
 from te_solver.linear import UNEQUAL_SIZES, choose_solver, minimise
@@ -187,19 +187,15 @@ def throughput_point(problem: Problem, capacity_mbps: FloatArray, options: Solve
     solution = minimise(-np.ones(len(widths)), rows, limits, solver, widths)
     rates = np.zeros(len(usable))
     rates[usable] = solution.point
-    return Point(rates, _with_closed(solution.multipliers[len(problem.demands) :], capacity_mbps), CVXPY)
+    # Raised prices add a hundredth of the largest gap to the bound, at most.
+    spare_mbps = LARGEST_GAP / 100 * max(1.0, float(rates.sum())) / len(capacity_mbps)
+    return Point(rates, raised_prices(solution.multipliers[len(problem.demands) :], capacity_mbps, spare_mbps), CVXPY)
 
 
 def throughput_gap(problem: Problem, rates: FloatArray, prices: FloatArray, capacity_mbps: FloatArray) -> float:
     """Relative gap that `check_gap` will see."""
     bound = throughput_bound(problem, prices, capacity_mbps)
     return abs(bound - float(feasible(problem, rates, capacity_mbps).sum())) / max(1.0, abs(bound))
-
-
-def _with_closed(prices: FloatArray, capacity_mbps: FloatArray) -> FloatArray:
-    """Prices with those of closed arcs raised to 1: nothing can use them, at no cost to the bound."""
-    raised: FloatArray = np.where(capacity_mbps > 0, prices, 1.0)
-    return raised
 
 
 def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
@@ -251,7 +247,7 @@ def _level_bound(problem: Problem, multipliers: FloatArray, active: BoolArray, c
     demands = len(problem.demands)
     total = multipliers[:demands][active].sum() + multipliers[-1]
     weights = np.where(active, multipliers[:demands], 0.0) / total
-    prices = _with_closed(multipliers[demands:-1] / total, capacity_mbps)
+    prices = raised_prices(multipliers[demands:-1] / total, capacity_mbps)
     ceiling = float(problem.demands_mbps[active].min()) * multipliers[-1] / total
     return throughput_bound(problem, prices, capacity_mbps, weights) + float(ceiling)
 

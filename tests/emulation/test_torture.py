@@ -95,8 +95,9 @@ def test_links_fail_one_at_a_time_and_requests_are_lost_until_then(tmp_path, cap
     value = drill("links", "--times", "2", tmp_path=tmp_path, capsys=capsys)
     assert (value["failures"], value["not_recovered"]) == (2, 0)
     rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert all(0 < row["lost"] < row["requests"] and row["recovered_ms"] > 0 for row in rows)
-    assert len({row["link"] for row in rows if row["counted"]}) == 2
+    counted = [row for row in rows if row["counted"]]  # the others: the machine stood still
+    assert all(0 < row["lost"] < row["requests"] and row["recovered_ms"] > 0 for row in counted), rows
+    assert len({row["link"] for row in counted}) == 2
 
 
 def test_a_failure_without_recovery_is_a_violation(tmp_path, capsys, monkeypatch):

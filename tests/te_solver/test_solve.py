@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import vstack
@@ -16,7 +16,17 @@ from te_solver.choices import OBJECTIVES, SOLVERS, TE_SOLVERS
 from te_solver.errors import InfeasibleError, SolverError
 from te_solver.linear import choose_solver
 from te_solver.network import to_network
-from te_solver.solve import CVXPY_ENTRIES, SolveOptions, arc_rows, chosen_te_solver, demand_rows, require_gap, solve
+from te_solver.solve import (
+    CVXPY_ENTRIES,
+    SolveOptions,
+    arc_rows,
+    chosen_te_solver,
+    demand_rows,
+    require_gap,
+    solve,
+    throughput_gap,
+    throughput_point,
+)
 from te_solver.tunnels import to_problem
 from te_solver.values import Demand
 from tests.examples import examples
@@ -69,6 +79,17 @@ def test_any_prices_bound_the_throughput(problem, prices):
     best = solve(problem, SolveOptions(base_point="vertex"))
     some = np.resize(np.array(prices), len(problem.network.links))
     assert throughput_bound(problem, some, problem.network.capacity_mbps) >= best.value * (1 - 1e-9)
+
+
+@given(st.floats(-7, 0))
+@example(-6.0)
+@example(-5.75)
+@examples(20)
+def test_what_little_a_class_leaves_of_a_link_widens_no_gap(exponent):
+    problem = to_problem(chain(1.0, 1.0), [Demand("s1", "s2", 3.0), Demand("s2", "s3", 1.0)])
+    left_mbps = np.array([0.7, 0.7, 10**exponent, 10**exponent])
+    best = throughput_point(problem, left_mbps, SolveOptions())
+    assert throughput_gap(problem, best.rates_mbps, best.prices, left_mbps) <= 1e-7
 
 
 @given(problems())

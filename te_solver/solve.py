@@ -40,6 +40,9 @@ CRUMB = 1e-7
 # A multiplier above this share of the largest says that a demand cannot rise further. Interior point methods leave
 # small multipliers everywhere; a demand that is missed is found in the next round, at the same level.
 BLOCKED_SHARE = 0.003
+# Later rounds of max-min may take this share of a level that earlier ones found: where nothing else can give way,
+# interior point methods need the room.
+ROOM_SHARE = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +211,8 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
     floor = np.zeros(len(problem.demands))
     solver = choose_solver(options.base_point, options.solver)
     point = np.zeros(count)
+    # The level's own width: no demand can get more, and a width far above it would cost the level its precision.
+    reach = np.minimum(problem.demands_mbps, served @ widths)
     first: tuple[float, float] | None = None
     while active.any():
         column = csr_matrix(active.astype(float).reshape(-1, 1))
@@ -215,12 +220,12 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
         rows = vstack(
             [_beside(-served, column), _beside(arcs, csr_matrix((arcs.shape[0], 1))), _last_only(count)], format="csr"
         )
-        limits = np.concatenate([np.where(active, 0.0, -floor), capacity_mbps, [ceiling]])
-        solution = minimise(np.r_[np.zeros(count), -1.0], rows, limits, solver, np.r_[widths, ceiling])
+        limits = np.concatenate([np.where(active, 0.0, -floor * (1 - ROOM_SHARE)), capacity_mbps, [ceiling]])
+        solution = minimise(np.r_[np.zeros(count), -1.0], rows, limits, solver, np.r_[widths, reach[active].min()])
         level = float(solution.point[-1])
         first = first or (level, _level_bound(problem, solution.multipliers, active, capacity_mbps))
         blocked = _blocked(solution.multipliers, active, problem.demands_mbps, level)
-        floor[blocked] = np.minimum(level * (1 - 1e-9), problem.demands_mbps[blocked])
+        floor[blocked] = np.minimum(level, problem.demands_mbps[blocked])
         active &= ~blocked
         point = solution.point[:-1]
     rates = np.zeros(len(usable))

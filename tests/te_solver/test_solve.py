@@ -120,6 +120,22 @@ def test_max_min_levels_cannot_be_raised_without_lowering_a_smaller_one(problem,
         assert min(reach, problem.demands_mbps[demand]) <= rates[demand] + 5e-3
 
 
+whole_mbps = st.sampled_from([1.0, 2.0, 3.0, 5.0, 10.0, 28.0, 100.0, 500.0])
+
+
+@given(st.lists(st.tuples(whole_mbps, whole_mbps), min_size=2, max_size=5))
+@example([(1.0, 28.0), (2.0, 28.0)])
+@example([(3.0, 50.0), (10.0, 28.0), (1.0, 100.0)])
+@example([(2.0, 500.0), (3.0, 500.0)])
+@examples(30)
+def test_max_min_gives_demands_that_share_no_link_what_their_own_links_carry(capacities_and_demands):
+    capacities, demands = map(np.array, zip(*capacities_and_demands, strict=True))
+    network = chain(*capacities)
+    wanted = [Demand(f"s{number}", f"s{number + 1}", mbps) for number, mbps in enumerate(demands.tolist(), start=1)]
+    allocation = solve(to_problem(network, wanted), SolveOptions("max-min"))
+    assert allocation.demand_mbps == pytest.approx(np.minimum(capacities, demands), rel=2e-6)
+
+
 @given(problems())
 @examples(30)
 def test_max_min_is_the_same_from_both_base_points(problem):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, identity, vstack
 
 from mininet_topos.errors import MissingRequirementError
+from te_solver.certificate import raised_prices
 from te_solver.chains import find_chains, to_columns
 from te_solver.compiled import running_threads
 from te_solver.errors import SolverError
@@ -82,7 +83,7 @@ def _fast_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolArray, 
     rates = np.zeros(len(usable))
     rates[usable] = point * program.scale_mbps
     prices = np.maximum(0.0, multipliers[len(problem.demands) :])
-    return rates, np.where(capacity_mbps > 0, prices, 1.0)
+    return rates, raised_prices(prices, capacity_mbps)
 
 
 def structured_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolArray, threads: int = 1) -> Rates:
@@ -94,7 +95,6 @@ def structured_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolAr
     entry = usable[tunnels.tunnel_of_entry]
     arc_starts = np.concatenate([[0], np.cumsum(np.diff(tunnels.arc_starts)[usable])])
     chains = find_chains(problem.network.graph())
-    open_arcs = capacity_mbps > 0
     system = System(
         np.append(starts, len(owner)),
         np.repeat(np.arange(len(served)), np.diff(np.append(starts, len(owner)))),
@@ -102,14 +102,14 @@ def structured_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolAr
         chains,
         problem.demands_mbps[served] / scale_mbps,
         # No usable tunnel crosses a closed arc, so its capacity is any positive number.
-        np.where(open_arcs, capacity_mbps / scale_mbps, 1.0),
+        np.where(capacity_mbps > 0, capacity_mbps / scale_mbps, 1.0),
         threads,
     )
     with running_threads(threads):
         point = interior_point(system)
     rates = np.zeros(len(usable))
     rates[usable] = point.x * scale_mbps
-    return rates, np.where(open_arcs, point.v, 1.0)
+    return rates, raised_prices(point.v, capacity_mbps)
 
 
 def centre_point(program: PackingProgram) -> Rates:

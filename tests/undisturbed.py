@@ -72,16 +72,17 @@ def undisturbed_run(
     return result["code"], result["runs"]
 
 
-def undisturbed_answers(network: EmulatedNetwork, to: str, count: int, interval_s: float) -> int:
-    """Answers that h1 gets from a host; asked again where BFD took a link as failed, or as up, meanwhile."""
+def without_flaps(network: EmulatedNetwork, measure: Callable[[], ResultT]) -> ResultT:
+    """The first of a few results during which BFD took no link as failed, or as up, or the last."""
 
-    def once() -> tuple[int, int]:
+    def once() -> tuple[ResultT, int]:
         before = sum(network.flap_counts().values())
-        answers = network.ping("h1", to, count, interval_s)
-        return answers, sum(network.flap_counts().values()) - before
+        result = measure()
+        return result, sum(network.flap_counts().values()) - before
 
-    def flapped(asked: tuple[int, int]) -> str:
-        answers, flaps = asked
-        return f"BFD flapped {flaps} times" if flaps and answers < count else ""
+    return first_undisturbed(once, lambda measured: measured[1] and f"BFD flapped {measured[1]} times")[0]
 
-    return first_undisturbed(once, flapped)[0]
+
+def undisturbed_answers(network: EmulatedNetwork, to: str, count: int, interval_s: float) -> int:
+    """Answers that h1 gets from a host; asked again where BFD flapped meanwhile."""
+    return without_flaps(network, lambda: network.ping("h1", to, count, interval_s))

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.quality.layers import ROOT
+from tests.undisturbed import first_undisturbed
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks need nbclient and ipykernel")
 nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient and ipykernel")
@@ -52,5 +53,6 @@ def test_the_campaign_fails_a_link_of_an_emulated_network():
     cell = notebook.cells[-1]
     assert "EMULATE = False" in cell.source
     cell.source = cell.source.replace("EMULATE = False", "EMULATE = True")
-    printed = executed(notebook)
+    # A busy machine takes links as failed that nobody broke.
+    printed = first_undisturbed(lambda: executed(notebook), lambda printed: "trustworthy: False" in printed and printed)
     assert ("held: True" if os.geteuid() == 0 else "not emulated:") in printed

@@ -81,8 +81,3 @@ def without_flaps(network: EmulatedNetwork, measure: Callable[[], ResultT]) -> R
         return result, sum(network.flap_counts().values()) - before
 
     return first_undisturbed(once, lambda measured: measured[1] and f"BFD flapped {measured[1]} times")[0]
-
-
-def undisturbed_answers(network: EmulatedNetwork, to: str, count: int, interval_s: float) -> int:
-    """Answers that h1 gets from a host; asked again where BFD flapped meanwhile."""
-    return without_flaps(network, lambda: network.ping("h1", to, count, interval_s))

@@ -19,7 +19,7 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.restoration import replanned
 from ryu_apps.schemes import find_scheme
 from tests.patience import wait_until
-from tests.undisturbed import undisturbed_answers
+from tests.undisturbed import without_flaps
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 pytest.importorskip("ovs")
@@ -74,11 +74,11 @@ def test_switches_hold_the_pure_plan_around_failures_and_the_base_plan_after_the
             wait_until(
                 lambda count=count: differing(running, LINKS[:count]) == {}, f"the routes avoid {count} links", 60
             )
-            assert undisturbed_answers(running, "h5", count=5, interval_s=0.05) == 5
+            assert without_flaps(running, lambda: running.ping("h1", "h5", count=5, interval_s=0.05)) == 5
         for link in LINKS:
             injection.restore(link)
         wait_until(lambda: differing(running, []) == {}, "the planned routes are back", 60)
-    assert undisturbed_answers(running, "h5", count=5, interval_s=0.05) == 5
+    assert without_flaps(running, lambda: running.ping("h1", "h5", count=5, interval_s=0.05)) == 5
     assert state(running)["errors"] == 0
     logged = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
     done = [one["links"] for one in logged if one["event"] == "restoration_done"]

@@ -33,8 +33,7 @@ from mininet_topos.topology import Link
 from ryu_apps.plan.addressing import hosts_of
 from tests.patience import patient_s, wait_until
 from tests.receivers import receivers_of
-
-TRIES = 3
+from tests.undisturbed import first_undisturbed
 
 
 def rate_kbit(line: str) -> int:
@@ -179,10 +178,8 @@ def test_a_full_link_carries_its_capacity_and_does_not_starve_bfd() -> None:
         install_path(net, ["s1", "s2"])
         wait_until(lambda: net.ping("h1", "h2") == 3, "packets pass")
         # A busy machine now and then sends less, or lets a session flap; a link that starves BFD does it each time.
-        found = [fill_link(net)]
-        while found[-1] != (wanted_mbps, 0) and len(found) < TRIES:
-            found.append(fill_link(net))
-        assert found[-1] == (wanted_mbps, 0), found
+        found = first_undisturbed(lambda: fill_link(net), lambda found: found != (wanted_mbps, 0) and found)
+        assert found == (wanted_mbps, 0)
         counters = parse_class_counters(net.class_counters("s1", 2))
         assert counters["1:20"].dropped_pkts > 0
         assert counters["1:10"].sent_pkts > 0

@@ -128,7 +128,8 @@ def _kill_processes(run: RunRecord) -> tuple[tuple[str, ...], tuple[str, ...], i
     for _ in range(3):  # a process may have forked while the list was made
         marked = {process: running.get(process, f"process {process.pid}") for process in marked_processes(run.run_id)}
         running |= marked
-        _kill_all([process for process in running if is_alive(process)])
+        # Switches before their databases, without which they never rest (Supervisor.close).
+        _kill_all([process for process in reversed(running) if is_alive(process)])
         if not marked:
             break
     places = {str(record["place"]) for record in held}

@@ -299,7 +299,11 @@ class Supervisor:
                 self._note_restart(key, pid, now, held_s)
 
     def close(self) -> None:
-        """End every process, gentle ones first, and stop watching."""
+        """End every process, gentle ones first, and stop watching.
+
+        Of the others real-time ones go first: an ovs-vswitchd without its ovsdb-server never rests, and one a processor
+        leaves nothing else a turn for a second (docs/decisions/unread-frames.md).
+        """
         with self._lock:
             self._closing = True
         os.write(self._wake_write, b".")
@@ -308,8 +312,8 @@ class Supervisor:
         for process in gentle:
             process.terminate()
         self._wait_for(lambda: all(process.poll() is not None for process in gentle), _TERMINATE_WAIT_S)
-        for process in self._running.values():
-            process.kill()
+        for key in sorted(self._running, key=lambda key: not self._specs[key].realtime):
+            self._running[key].kill()
         for process in self._running.values():
             process.wait()
         self._running.clear()

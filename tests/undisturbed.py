@@ -39,7 +39,8 @@ def first_undisturbed(measure: Callable[[], ResultT], disturbance: Callable[[Res
         result = measure()
         if not (disturbed_by := disturbance(result)):
             break
-        print(f"disturbed: {disturbed_by}", file=sys.stderr)
+        # `capsys`, which some measure with, would swallow it in sys.stderr.
+        print(f"disturbed: {disturbed_by}", file=sys.__stderr__)
     return result
 
 

@@ -14,12 +14,14 @@ from tests.undisturbed import undisturbed_run
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 
-# A ring of 8 packets holds 40 ms at this rate, and no session notices a failure so early; 5 s bound even a slow one.
+# A ring of 8 packets holds 53 ms at 150 packets a second, and no session notices a failure so early; 1.5 s bound a slow
+# one. What is replayed of 1.5 s fits the socket by which a switch reads a port (256 packets), so that a next hop loses
+# nothing of it even if it reads nothing meanwhile (docs/decisions/unread-frames.md).
 SCENARIO = """\
 topology: figure2
 scheme: lossless
 mode: agent
-sqr: {links: [[s4, s5]], slots: 4096, delta_ms: 5000, reconfiguration_ms: 1000}
+sqr: {links: [[s4, s5]], slots: 4096, delta_ms: 1500, reconfiguration_ms: 1000}
 controls:
   - {scheme: lossless, name: small-ring, slots: 8, packets: 10}
 bfd_interval_ms: 100
@@ -27,7 +29,7 @@ wait_to_restore_s: 1
 settle_s: 1
 traffic:
   - {from: h1, to: h5, interval_ms: 20}
-  - {from: h1, to: h5, kind: datagrams, rate_pps: 200}
+  - {from: h1, to: h5, kind: datagrams, rate_pps: 100}
 failures:
   - {link: [s4, s5], at_s: 0.5, repair_at_s: 3.5}
 duration_s: 8.5
@@ -48,7 +50,7 @@ def test_a_silent_failure_loses_nothing_with_agents_and_a_ring_that_is_too_small
     file = tmp_path / "lossless.yaml"
     file.write_text(SCENARIO, encoding="utf-8")
     code, (kept, small) = undisturbed_run(file, tmp_path / "out", capsys)
-    assert code == 0, (kept["claims"], small["claims"])
+    assert code == 0, [claim for run in (kept, small) for claim in run["claims"] if not claim["held"]]
     assert (kept["run"], small["run"]) == ("lossless-agent", "lossless-agent-small-ring")
     assert kept["lost"] == 0
     assert kept["duplicated"] > 0

@@ -154,6 +154,26 @@ def test_an_abandoned_run_loses_its_processes_folders_and_file_and_nothing_else(
     assert clean_all(folder=tmp_path) == ()
 
 
+def test_what_was_started_last_is_killed_first(
+    tmp_path: Path, sleeper: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a switch goes before its database."""
+    run_file = RunFile(folder=tmp_path)
+    pids = [sleeper().pid for _ in range(3)]
+    for pid in pids:
+        run_file.add_process(pid, "sleep", "s1")
+    abandon(run_file)
+    killed, kill = list[int](), os.kill
+
+    def noted(pid: int, number: int) -> None:
+        killed.append(pid)
+        kill(pid, number)
+
+    monkeypatch.setattr(os, "kill", noted)
+    clean_all(folder=tmp_path)
+    assert killed == pids[::-1]
+
+
 def test_a_process_with_a_reused_id_survives_the_clean_up(tmp_path: Path, sleeper: Starter) -> None:
     run_file = RunFile(folder=tmp_path)
     innocent = sleeper()

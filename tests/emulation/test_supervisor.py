@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,6 +142,25 @@ def test_refused_real_time_priority_is_reported_once_and_the_process_runs(
         assert testbed.supervisor.is_running(name, "s1")
     assert len(testbed.supervisor.problems) == 1
     assert "real-time" in testbed.supervisor.problems[0]
+
+
+def test_real_time_processes_are_killed_first_so_that_none_runs_without_rest_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    testbed = Testbed(tmp_path, restart=False)
+    killed, kill = list[int](), subprocess.Popen.kill
+
+    def noted(process: subprocess.Popen[bytes]) -> None:
+        killed.append(process.pid)
+        kill(process)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", noted)
+    pids = [
+        testbed.supervisor.start(testbed.spec("sleep", "60", process=name, realtime=realtime))
+        for name, realtime in (("ovsdb-server", False), ("ovs-vswitchd", True), ("agent", False))
+    ]
+    testbed.supervisor.close()
+    assert killed == [pids[1], pids[0], pids[2]]
 
 
 def test_a_program_that_does_not_exist_is_named(testbed: Testbed) -> None:

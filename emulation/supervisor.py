@@ -301,8 +301,8 @@ class Supervisor:
     def close(self) -> None:
         """End every process, gentle ones first, and stop watching.
 
-        Of the others real-time ones go first: an ovs-vswitchd without its ovsdb-server never rests, and one a processor
-        leaves nothing else a turn for a second (docs/decisions/unread-frames.md).
+        Real-time processes end before the remaining ones, so that no ovs-vswitchd outlives its ovsdb-server: it would
+        never rest, and as many as there are processors stop everything else (docs/decisions/unread-frames.md).
         """
         with self._lock:
             self._closing = True

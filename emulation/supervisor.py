@@ -302,7 +302,8 @@ class Supervisor:
         """End every process, gentle ones first, and stop watching.
 
         Real-time processes end before the remaining ones, so that no ovs-vswitchd outlives its ovsdb-server: it would
-        never rest, and as many as there are processors stop everything else (docs/decisions/unread-frames.md).
+        never rest. As many of them as there are processors let nothing else run for up to a second at a time
+        (docs/decisions/unread-frames.md).
         """
         with self._lock:
             self._closing = True

@@ -18,7 +18,7 @@ from ryu_apps.pmt.rules import PolicyMapTable
 ANY_ADDRESS = "0.0.0.0"  # of the switch's own namespace, where nothing but the control address stands
 SOCKET_PATH_LIMIT = 107  # sun_path without its closing zero
 VSWITCHD, OVSDB_SERVER, AGENT, CONTROLLER_APP = "ovs-vswitchd", "ovsdb-server", "agent", "controller"
-PROTECT_SERVICE = "protect_service"
+PROTECT_SERVICE, REPLAY_AGENT = "protect_service", "replay_agent"
 
 
 @dataclass(frozen=True, slots=True)

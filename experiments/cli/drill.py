@@ -5,9 +5,10 @@
   sudo armor drill agent darkstrand --mode agent --times 100   # kill -9 in the middle of link failures
   armor drill database darkstrand --times 200            # kill -9 of ovsdb-server while plans are written to it
 
-A program's name (agent, ovs-vswitchd, ovsdb-server, controller, protect_service) kills one of its processes around the
-moment at which a link fails; then everything has to be right again, as after a storm of 'armor torture'.
-'--first-round 101' goes on after round 100. docs/torture.md says more. The exit code is 1 when a promise is broken.
+A program's name (agent, ovs-vswitchd, ovsdb-server, controller, protect_service, replay_agent) kills one of its
+processes around the moment at which a link fails; then everything has to be right again, as after a storm of 'armor
+torture'. '--first-round 101' goes on after round 100. docs/torture.md says more. The exit code is 1 when a promise is
+broken.
 """
 
 from __future__ import annotations
@@ -72,21 +73,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_unknown(what: str) -> None:
-    from emulation.decide.switch import AGENT, CONTROLLER_APP, OVSDB_SERVER, PROTECT_SERVICE, VSWITCHD
+    from emulation.decide.switch import AGENT, CONTROLLER_APP, OVSDB_SERVER, PROTECT_SERVICE, REPLAY_AGENT, VSWITCHD
 
-    known = (*_TIMES, AGENT, VSWITCHD, OVSDB_SERVER, CONTROLLER_APP, PROTECT_SERVICE)
+    known = (*_TIMES, AGENT, VSWITCHD, OVSDB_SERVER, CONTROLLER_APP, PROTECT_SERVICE, REPLAY_AGENT)
     if what not in known:
         raise BadInputError(f"WHAT {what!r} is no drill; write {', '.join(known)}")
 
 
 def _refuse_absent(what: str, variation: Variation) -> None:
     """Refuse to kill a program that the scheme does not have."""
-    from emulation.decide.switch import AGENT, PROTECT_SERVICE
+    from emulation.decide.switch import AGENT, PROTECT_SERVICE, REPLAY_AGENT
 
-    if what == AGENT and not variation.uses_agent:
-        raise BadInputError(f"{variation.name} has no agents to kill; ask for --mode agent")
-    if what == PROTECT_SERVICE and variation.protection is None:
-        raise BadInputError(f"{variation.name} has no {what} to kill; ask for --scheme protect")
+    found_with = {
+        AGENT: (variation.uses_agent, "--mode agent"),
+        PROTECT_SERVICE: (variation.protection is not None, "--scheme protect"),
+        REPLAY_AGENT: (variation.replay is not None, "--scheme sqr"),
+    }
+    has, option = found_with.get(what, (True, ""))
+    if not has:
+        raise BadInputError(f"{variation.name} has no {what} to kill; ask for {option}")
 
 
 def _measured(arguments: argparse.Namespace, record: Record) -> dict[str, Any]:

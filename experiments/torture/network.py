@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emulation.decide.switch import AGENT, CONTROLLER_APP, OVSDB_SERVER, PROTECT_SERVICE, VSWITCHD
+from emulation.decide.switch import AGENT, CONTROLLER_APP, OVSDB_SERVER, PROTECT_SERVICE, REPLAY_AGENT, VSWITCHD
 from emulation.decide.wiring import CONTROLLER
 from emulation.failure_injection import FailureInjection
 from emulation.supervisor import ProcessError
@@ -26,7 +26,7 @@ from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.parts import dump_reports, emulated_network
 from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.tunnel_agents import wanted_plans
-from experiments.testbed.runs.virtual_ports import REPLAY_AGENT, virtual_names
+from experiments.testbed.runs.virtual_ports import virtual_names
 from experiments.torture.breakage import Breakage
 from experiments.torture.decide.controller import controller_lacks
 from experiments.torture.decide.faults import Fault, steps_of, targets_of

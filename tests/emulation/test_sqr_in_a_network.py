@@ -12,11 +12,12 @@ import pytest
 from dataplane.model.marking import EVERY_PACKET, Marking
 from dataplane.sqr import find_agent
 from emulation.decide.options import EmulationOptions
+from emulation.decide.switch import REPLAY_AGENT
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.scenario.values import Replay
 from experiments.testbed.runs.parts import controller_command
-from experiments.testbed.runs.virtual_ports import REPLAY_AGENT, sqr_ports
+from experiments.testbed.runs.virtual_ports import sqr_ports
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import MissingRequirementError
 from tests.emulation.numbered import received

@@ -125,10 +125,14 @@ def test_a_link_that_flaps_is_left_alone(tmp_path, capsys):
     assert 0 < sum(row["changes_a_minute"]) <= row["most_changes_a_minute"]
 
 
-def test_processes_are_killed_while_links_fail(tmp_path, capsys):
-    value = drill("agent", "--mode", "agent", "--times", "2", tmp_path=tmp_path, capsys=capsys)
-    assert (value["run"], value["rounds"], value["recoveries"], value["faults"]) == ("sdfast-agent", 2, 2, 4)
-    assert value["acknowledged_rows"] > value["lost_rows"] == 0
+@pytest.mark.parametrize(
+    ("words", "run", "has_backup_rows"),
+    [(("agent", "--mode", "agent"), "sdfast-agent", True), (("replay_agent", "--scheme", "sqr"), "sqr", False)],
+)
+def test_processes_are_killed_while_links_fail(words, run, has_backup_rows, tmp_path, capsys):
+    value = drill(*words, "--times", "2", tmp_path=tmp_path, capsys=capsys)
+    assert (value["run"], value["rounds"], value["recoveries"], value["faults"]) == (run, 2, 2, 4)
+    assert (value["acknowledged_rows"] > 0, value["lost_rows"]) == (has_backup_rows, 0)
 
 
 def test_replay_agents_are_tortured_and_a_link_without_its_traffic_is_seen(tmp_path):

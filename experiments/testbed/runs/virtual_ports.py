@@ -15,6 +15,7 @@ from dataplane.drop_program import drop_program
 from dataplane.model.switch import Backstop
 from dataplane.sqr import SqrSwitch, find_agent
 from emulation.bridge_ports import add_bridge_port
+from emulation.decide.switch import REPLAY_AGENT
 from emulation.running import RunningNetwork
 from experiments.scenario.values import Replay
 from experiments.testbed.instruments.port_watch import PortStates
@@ -22,7 +23,6 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import NO_MODE, uses_agent
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
-REPLAY_AGENT = "replay_agent"
 _START_S = 10.0
 _WATCH_S = 0.1
 # Or four times the rate at which the packets came. A bridge in user space reads each port from a socket that holds some

@@ -1,8 +1,8 @@
-"""Run all tests again and again, and keep what failed at the first look; goes on where an earlier call ended.
+"""Run all tests again and again, and keep what failed; goes on where an earlier call ended.
 
 Usage: ``.venv/bin/python scripts/repeat_tests.py TIMES FOLDER`` (``make test-repeat TIMES=20``). FOLDER gets what each
-run printed, and ``runs.jsonl`` with a line for each run that came to its end. The exit code is 1 when a test of any run
-failed at its first look, and 130 after Ctrl-C.
+run printed, and ``runs.jsonl`` with a line for each run that came to its end. The exit code is 1 when a run failed,
+and 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PASSED = re.compile(r"^=.*?\b(\d+) passed", re.MULTILINE)
 
 
 def outcome_of(printed: str) -> dict[str, Any]:
-    """How many tests passed, and which failed at some look, from what `scripts/test.sh` printed.
+    """How many tests passed, and which failed, from what `scripts/test.sh` printed.
 
     Examples
     --------

@@ -11,4 +11,4 @@ options=(--hypothesis-profile="${PROFILE:-test}" --durations=10)
 [ -z "${CI:-}" ] || options+=(--randomly-seed=1)
 
 echo "== pytest: $2 (processes: $(($3 ? $3 : 1)))"
-COVERAGE_FILE=$PWD/.coverage.$1 scripts/recheck.sh "${options[@]}" -m "$2" -n "$3" --dist worksteal
+COVERAGE_FILE=$PWD/.coverage.$1 .venv/bin/pytest "${options[@]}" -m "$2" -n "$3" --dist worksteal

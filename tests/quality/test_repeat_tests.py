@@ -1,4 +1,4 @@
-"""Repeating the whole suite: each run has a row, a second call goes on, and what failed at a first look is named."""
+"""Repeating the whole suite: each run has a row, a second call goes on, and what failed is named."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.interrupting import interrupted_starts
 from tests.patience import patient_s, wait_until
 
 PASSES = ("sh", "-c", "echo '==== 3 passed, 1 skipped in 0.5s ===='")
-# As after a second look: the run ends well, and still a test has failed once.
-FLAKES = (
+FAILS = (
     "sh",
     "-c",
-    "echo 'FAILED tests/a.py::test_b[x] - assert 0'; echo '= 1 failed, 2 passed in 1s ='; echo '= 1 passed in 1s ='",
+    "echo 'FAILED tests/a.py::test_b[x] - assert 0'; echo '= 1 failed, 2 passed in 1s ='; echo '= 1 passed in 1s ='; "
+    "exit 1",
 )
 ENDS_BADLY = ("sh", "-c", "echo 'format: bad'; exit 1")
 
@@ -32,28 +32,26 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_each_run_has_a_row_and_keeps_what_it_printed(tmp_path: Path) -> None:
-    rows = repeat(2, tmp_path, FLAKES)
+    rows = repeat(2, tmp_path, FAILS)
     assert rows == rows_of(tmp_path)
     assert [(row["run"], row["exit_code"], row["passed"], row["failed"]) for row in rows] == [
-        (number, 0, 3, ["tests/a.py::test_b[x]"]) for number in (1, 2)
+        (number, 1, 3, ["tests/a.py::test_b[x]"]) for number in (1, 2)
     ]
     assert "assert 0" in (tmp_path / "run-2.txt").read_text(encoding="utf-8")
 
 
 def test_a_second_call_goes_on(tmp_path: Path) -> None:
     repeat(1, tmp_path, PASSES)
-    assert [row["failed"] for row in repeat(3, tmp_path, FLAKES)] == [
+    assert [row["failed"] for row in repeat(3, tmp_path, FAILS)] == [
         [],
         ["tests/a.py::test_b[x]"],
         ["tests/a.py::test_b[x]"],
     ]
-    assert len(repeat(2, tmp_path, FLAKES)) == 3
+    assert len(repeat(2, tmp_path, FAILS)) == 3
 
 
-def test_a_run_with_a_failure_at_a_first_look_is_not_a_good_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number, command in enumerate((PASSES, FLAKES, ENDS_BADLY), start=1):
+def test_a_run_that_fails_is_not_a_good_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, command in enumerate((PASSES, FAILS, ENDS_BADLY), start=1):
         repeat(number, tmp_path, command)
     assert main(["3", str(tmp_path)]) == 1
     said = capsys.readouterr().out

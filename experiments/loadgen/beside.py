@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -56,6 +57,9 @@ class Asking:
 def measure_beside(controller: Controller, topology: Topology, kind: str, asking: Asking, say: Say) -> BesideResult:
     """Start a controller, ask it in a quiet window and in one beside a rogue switch, and end it.
 
+    The controller leaves a processor to the rogue switch in both windows, as to a machine of its own: on a shared
+    one it often waits for 2 to 3 ms, likely until the rogue switch gives the processor up (docs/load.md).
+
     Raises
     ------
     LoadError
@@ -66,7 +70,8 @@ def measure_beside(controller: Controller, topology: Topology, kind: str, asking
     good, bad = divided(topology)
     rate_pps = asking.rogue_pps or (FLOOD_PPS if kind == "flood" else None)
     claimed, controller_id = tuple(each.dpid for each in good), controller_id_of(controller.table, LOW)
-    rogue = RogueSwitch(bad.dpid, bad.ports, claimed, ROGUE_HOST, rate_pps, controller_id)
+    processor = rogue_processor(os.sched_getaffinity(0))
+    rogue = RogueSwitch(bad.dpid, bad.ports, claimed, ROGUE_HOST, rate_pps, controller_id, processor)
     port = free_port()
     settings = {"ARMOR_REST_PORT": "0", "ARMOR_PSO_METRICS_PORT": str(port + _METRICS_AFTER)}
     controller = replace(controller, settings={**controller.settings, **settings})
@@ -75,9 +80,22 @@ def measure_beside(controller: Controller, topology: Topology, kind: str, asking
         if Urgency(asking.realtime).is_granted:
             watched.go_first()
         with GoodSwitches(good, controller.targets(HOST, port)) as switches:
+            if processor is not None:
+                watched.leave_processor(processor)
             windows = _windows(switches, (controller.targets(HOST, port), kind, rogue), asking, say)
         watched.sample()
         return _result(controller, kind, windows, watched)
+
+
+def rogue_processor(processors: set[int]) -> int | None:
+    """The processor of the rogue switch, of those that may be used; None: there is only one, which all share.
+
+    Examples
+    --------
+    >>> rogue_processor({0, 1}), rogue_processor({3})
+    (1, None)
+    """
+    return max(processors) if len(processors) > 1 else None
 
 
 @dataclass(frozen=True)

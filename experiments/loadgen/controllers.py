@@ -122,6 +122,11 @@ class Watched:
             # Where the kernel shares processors among sessions, a process's own number counts within its session only.
             Path(f"/proc/{self.pid}/autogroup").write_text(str(_MOST_URGENT), encoding="ascii")
 
+    def leave_processor(self, processor: int) -> None:
+        """Keep it from a processor; processes that it has started already may go on there."""
+        with suppress(OSError):
+            os.sched_setaffinity(self.pid, os.sched_getaffinity(self.pid) - {processor})
+
     def is_alive(self) -> bool:
         """Whether it still runs."""
         return resident_mb(self.pid) is not None

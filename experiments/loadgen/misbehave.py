@@ -127,6 +127,8 @@ def main(arguments: Sequence[str]) -> None:
     """Run as a process."""
     behaviour, seed, text, *targets = arguments
     switch = RogueSwitch.from_text(text)
+    if switch.processor is not None:
+        os.sched_setaffinity(0, {switch.processor})
 
     def say(n_sent: int) -> None:
         print(f"{SENT} {n_sent}", flush=True)

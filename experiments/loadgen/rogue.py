@@ -44,6 +44,8 @@ class RogueSwitch:
         Messages or connections a second that its behaviour sends or opens; None: what is usual for the behaviour.
     controller_id
         That its flow entries name for the packet-ins of its behaviour (`packets.controller_id_of`).
+    processor
+        Number of the only processor that its process uses; None: any.
     """
 
     dpid: int = UNKNOWN_DPID
@@ -52,6 +54,7 @@ class RogueSwitch:
     source: str = ""
     rate_pps: float | None = None
     controller_id: int = UNMATCHED_CLASS
+    processor: int | None = None
 
     def to_text(self) -> str:
         """For a command line.

@@ -19,6 +19,7 @@ from mininet_topos.ports import HOST_PORT
 from mininet_topos.wording import sentence
 from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
 from ryu_apps.control.decide import live_topology
+from ryu_apps.control.decide.allowance import Allowance
 from ryu_apps.control.decide.edge import SendArp, edge_state, on_arp
 from ryu_apps.control.decide.frames import arp_frame, read_arp
 from ryu_apps.control.decide.peers import why_refused
@@ -61,6 +62,8 @@ class ReactiveApp(MessageApp):
         self._idle_timeout_s, self._paths = own.idle_timeout_s, PathSetup(routes, own.options)
         self._live = live_topology.LiveTopology(live_topology.Expected(topology))
         self._edge = edge_state(hosts_of(topology))
+        self._packet_ins_per_s, now_s = own.packet_ins.per_s, time.monotonic()
+        self._allowances = {dpid: Allowance(own.packet_ins, now_s) for dpid in self._live.expected.node_of}
 
     @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])
     @surfaced
@@ -88,7 +91,7 @@ class ReactiveApp(MessageApp):
         if self._datapaths.get(dpid) is not event.datapath:
             return
         node, value = self._live.expected.node_of.get(dpid), received.value
-        if isinstance(value, PacketIn):
+        if isinstance(value, PacketIn) and node is not None:
             self._packet_in(dpid, node, value)
         elif isinstance(value, PortStatus) and node is not None:
             self._port_changed(node, value)
@@ -132,11 +135,15 @@ class ReactiveApp(MessageApp):
         self._live = live_topology.port_changed(self._live, node, port, time.monotonic())
         self._route()
 
-    def _packet_in(self, dpid: int, node: str | None, packet: PacketIn) -> None:
+    def _packet_in(self, dpid: int, node: str, packet: PacketIn) -> None:
+        if not self._allowances[dpid].admits(time.monotonic()):
+            text = f"it sends more than {self._packet_ins_per_s:g} packet-ins a second; this one is not answered"
+            self.faults.report("packet-in flood", f"{text} (setting packet_ins_per_s of [reactive])", node)
+            return
         arp = read_arp(packet.data)
         if arp is None:
             self._act(self._paths.asked(dpid, packet.in_port, packet.data, self._datapaths, time.monotonic()))
-        elif packet.in_port == HOST_PORT and node is not None:
+        elif packet.in_port == HOST_PORT:
             self._answer_arp(node, arp)
 
     def _route(self) -> None:

@@ -17,15 +17,18 @@ from hypothesis import strategies as st
 from experiments.loadgen.connection import Target
 from experiments.loadgen.controllers import RESPONDER, Controller, Watched
 from experiments.loadgen.decide.misbehave import endless, malformed
-from experiments.loadgen.misbehave import RogueReport, misbehaving, report_of, rogue_beside
+from experiments.loadgen.misbehave import RogueReport, has_begun, misbehaving, report_of, rogue_beside
+from experiments.loadgen.ports import free_port
 from experiments.loadgen.rogue import RogueSwitch
 from machine.environment import REPOSITORY
+from machine.places import child
 from mininet_topos.errors import BadInputError
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.wire import VERSION, MalformedMessageError, WireError, header, split_messages
 from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.parse import load_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
+from tests.patience import patient_s
 
 
 @given(st.integers(0, 2**32))
@@ -84,3 +87,19 @@ def test_what_a_rogue_switch_has_said_is_read_from_its_output() -> None:
         os.write(writing, b"begins\nsent 1\ntaken 3\nsent 2\ntaken 1\n")
         assert report_of(process) == RogueReport((1, 3), 2)
         os.close(writing)
+
+
+def test_a_rogue_switch_keeps_to_its_processor_and_a_controller_leaves_it() -> None:
+    processors = os.sched_getaffinity(0)
+    processor = max(processors)
+    targets = (Target("127.0.0.1", free_port()),)
+    with (
+        misbehaving(None, targets, "stall", 1, RogueSwitch(processor=processor)) as rogue,
+        child(("sleep", "infinity")) as controller,
+    ):
+        assert rogue is not None
+        assert has_begun(rogue, patient_s(20))
+        assert os.sched_getaffinity(rogue.pid) == {processor}
+        Watched(controller.pid, "127.0.0.1", 6653, Path("controller.log")).leave_processor(processor)
+        # Where it is the only one, the system refuses, and both share it.
+        assert os.sched_getaffinity(controller.pid) == (processors - {processor} or processors)

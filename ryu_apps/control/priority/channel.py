@@ -100,14 +100,17 @@ class ClassChannel:
         writer = hub.spawn(self._write)
         self.control(encode.hello(), encode.features_request(next(self._xids)))
         late = hub.spawn_after(timeout_s, self._give_up)
+        is_malformed = False
         try:
             read_messages(self._socket, lambda: self._is_open, self._received)
         except ArmorError as error:
-            count_offence(self.address)
+            is_malformed = True
             self._registry.error("malformed")
             _LINES.error("malformed messages", f"per-class connection of {self.address} is closed: {error}")
         finally:
             self._is_open = False
+            if is_malformed or self.dpid is None:
+                count_offence(self.address)
             self._registry.channel_closed(self)
             hub.kill(late)
             hub.kill(writer)
@@ -172,7 +175,6 @@ class ClassChannel:
 
     def _give_up(self) -> None:
         if self.dpid is None:
-            count_offence(self.address)
             self._registry.error("no handshake")
             self.close()
 

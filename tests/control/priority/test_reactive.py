@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.decide.allowance import Rate
 from ryu_apps.control.decide.reactive import (
     LONGEST_WAIT_S,
     SETTLE_S,
@@ -177,8 +178,9 @@ def test_settings_are_read_and_refused() -> None:
     assert REACTIVE.read({}, {"PATH": "/usr/bin"}) == ReactiveSettings()
     given_ = {"ARMOR_REACTIVE_PATH": "hop", "ARMOR_REACTIVE_CONFIRM": "on", "ARMOR_REACTIVE_IDLE_S": "0"}
     assert REACTIVE.read({}, given_) == ReactiveSettings(Options(False, True), 0)
+    assert REACTIVE.read({}, {"ARMOR_REACTIVE_PACKET_INS_PER_S": "7"}).packet_ins == Rate(7, 14)
     assert REACTIVE.read({"path": "hop", "idle_s": "0"}, {"ARMOR_REACTIVE_CONFIRM": "on"}) == REACTIVE.read({}, given_)
-    wrong = (("PATH", "half"), ("CONFIRM", "1"), ("IDLE_S", "-1"), ("IDLE_S", "70000"))
+    wrong = (("PATH", "half"), ("CONFIRM", "1"), ("IDLE_S", "-1"), ("IDLE_S", "70000"), ("PACKET_INS_PER_S", "0"))
     for name, value in (*wrong, ("SPEED", "1")):
         word = "ARMOR_REACTIVE_SPEED" if name == "SPEED" else f"setting {name.lower()} = '{value}'"
         with pytest.raises(BadInputError, match=word):

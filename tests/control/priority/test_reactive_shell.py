@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,32 @@ def test_another_end_that_claims_a_connected_switch_is_refused_and_not_heard(app
     assert (first.kinds, later.kinds, rogue.kinds) == ([], [], [])
     ask(app, first)
     assert (first.kinds, later.kinds) == ([], [MsgType.FLOW_MOD, MsgType.BARRIER_REQUEST])
+
+
+def test_a_switch_with_too_many_packet_ins_is_left_waiting_and_another_is_not(app, monkeypatch) -> None:
+    now_s = time.monotonic() + 1
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    first, second = connected(app, 1), connected(app, 2)
+    for _ in range(1100):
+        ask(app, first)
+    assert app.faults.count == 100
+    assert "more than 500 packet-ins a second" in app.faults.recent[0].text
+    app.message_received(SimpleNamespace(datapath=second, received=Received(MsgType.BARRIER_REPLY, second.xid, None)))
+    assert first.kinds.count(MsgType.PACKET_OUT) == 16  # of a flow that waits no more are kept
+    first.kinds.clear()
+    ask(app, second)
+    ask(app, first)
+    assert second.kinds[-1] == MsgType.PACKET_OUT
+    assert first.kinds == []
+    now_s += 0.01
+    ask(app, first)
+    assert first.kinds == [MsgType.PACKET_OUT]
+
+
+def test_packet_ins_of_a_switch_that_the_topology_lacks_are_left_out(app) -> None:
+    unknown = connected(app, 99)
+    ask(app, unknown)
+    assert (unknown.kinds, app.faults.count) == ([], 0)
 
 
 def described(app: ReactiveApp, connection: Connection, kind: Multipart, *numbers: int, more: bool = False) -> set[int]:

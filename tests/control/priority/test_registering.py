@@ -170,6 +170,28 @@ def test_a_per_class_connection_is_known_once_and_closed_when_it_claims_another_
     assert "it claims datapath id 0x2, and has claimed 0x1 before" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("chunks", "ends", "n_offences"),
+    [
+        ((), True, 1),
+        ((encode.hello(), features_reply(1)[:9]), True, 1),
+        ((), False, 1),  # within the time for a handshake
+        ((features_reply(1), features_reply(2)), True, 1),
+        ((features_reply(1),), True, 0),
+    ],
+)
+def test_a_per_class_connection_that_ends_without_a_handshake_or_for_what_it_says_is_one_offence(
+    chunks, ends, n_offences, monkeypatch
+) -> None:
+    offences: list[object] = []
+    monkeypatch.setattr("ryu_apps.control.priority.channel.count_offence", offences.append)
+    connection = Socket(*chunks)
+    if ends:
+        connection.ends.set()
+    of_class(connection, Registry()).serve(10.0 if ends else 0.01)
+    assert offences == n_offences * [(OWN, 1)]
+
+
 def test_a_switch_whose_connection_is_not_read_for_now_hears_something_all_the_same() -> None:
     from ryu.lib import hub
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.control.decide.setting_group import Setting, SettingGroup, whole_between
 
-OFFENCES = Rate(per_s=0.5, at_once=3.0)  # of one address: all come in as soon as it is allowed one again
+OFFENCES = Rate(per_s=0.25, at_once=3.0)  # of one address: all come in as soon as it is allowed one again
 _MOST_OFFENDERS = 1000
 
 
@@ -59,7 +59,7 @@ class Connections:
             )
         elif offences is not None and offences.is_spent(now_s):
             refused = (
-                f"more than {OFFENCES.per_s:g} of its connections a second had no handshake or sent what is refused"
+                f"more than one of its connections in {1 / OFFENCES.per_s:g} s had no handshake or sent what is refused"
             )
         else:
             self.of_address[address] = here + 1

@@ -8,11 +8,23 @@ from collections.abc import Mapping, Sequence
 from emulation import status
 from emulation.decide.bfd import BfdChoice, choose_bfd_interval
 from emulation.decide.switch import DaemonGroup, PortSetting
+from mininet_topos.errors import ArmorError
 
 UP_TIMEOUT_S = 30.0
 # A busy machine may never have all sessions up at the shortest interval; a longer one is tried then.
 CANDIDATE_UP_S = 10.0
 _LOOK_S = 0.25
+
+
+class BfdUnstableError(ArmorError):
+    """BFD sessions go down, or do not come up, on links that nobody broke; the message says which.
+
+    `interval_ms` is likely too short for this machine and its load.
+    """
+
+    def __init__(self, interval_ms: int, message: str) -> None:
+        super().__init__(message)
+        self.interval_ms = interval_ms
 
 
 def bfd_missing(
@@ -44,12 +56,15 @@ def wait_bfd_up(
 
     Raises
     ------
-    EmulationTimeoutError
+    BfdUnstableError
         Some session is still down after `timeout_s`.
     """
-    return status.wait_until(
-        lambda: bfd_missing(groups, settings, interval_ms), timeout_s, f"BFD sessions with {interval_ms} ms"
-    )
+    what = f"BFD sessions with {interval_ms} ms"
+    try:
+        return status.wait_until(lambda: bfd_missing(groups, settings, interval_ms), timeout_s, what)
+    except status.EmulationTimeoutError as error:
+        message = f"{error}; the interval may be too short for this machine and its load"
+        raise BfdUnstableError(interval_ms, message) from error
 
 
 def count_flaps(
@@ -89,8 +104,8 @@ def probe_bfd_interval(
 
     Raises
     ------
-    EmulationTimeoutError
-        The sessions do not come up at the chosen interval.
+    BfdUnstableError
+        The sessions do not come up at the longest interval either.
     """
     flaps: dict[int, int] = {}
     for interval_ms in candidates_ms:
@@ -99,8 +114,6 @@ def probe_bfd_interval(
         if flaps[interval_ms] == 0:
             break
     choice = choose_bfd_interval(flaps)
-    if choice.interval_ms != interval_ms:
-        status.set_bfd_interval(groups, settings, choice.interval_ms)
     wait_bfd_up(groups, settings, choice.interval_ms, UP_TIMEOUT_S)
     return choice
 
@@ -111,6 +124,6 @@ def _flaps_of_candidate(
     """Flaps while nothing fails, or the number of sessions that do not come up."""
     try:
         wait_bfd_up(groups, settings, interval_ms, CANDIDATE_UP_S)
-    except status.EmulationTimeoutError:
+    except BfdUnstableError:
         return max(1, len(bfd_missing(groups, settings, interval_ms)))
     return count_flaps(groups, settings, watch_s, stop_early=True)

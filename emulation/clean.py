@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulation.runfile import (
@@ -28,6 +28,8 @@ from mininet_topos.errors import ArmorError
 # Limits for what cannot be; a machine that is busy makes both take longer than one would think.
 _GONE_WAIT_S = 30.0
 _EXEC_WAIT_S = 10.0
+# A child that the program had forked and that had not yet become what it was started for carries no mark until then.
+NEWBORN_S = 0.5
 
 
 class LiveRunError(ArmorError):
@@ -98,8 +100,10 @@ def clean_run(run: RunRecord, *, force: bool = False) -> CleanReport:
             raise LiveRunError(f"run {run.run_id} is still at work (process {run.owner.pid}); stop it, or use --force")
         _kill_all([run.owner])  # first, since it would restart what is killed
     report = sweep(run)
+    time.sleep(NEWBORN_S)
+    late = sweep(run)
     run.path.unlink(missing_ok=True)
-    return report
+    return replace(report, processes=(*report.processes, *late.processes))
 
 
 def sweep(run: RunRecord) -> CleanReport:

@@ -14,7 +14,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from emulation.clean import clean_run, sweep
@@ -22,8 +21,6 @@ from emulation.runfile import ProcessId, RunFile, RunFileError, is_alive, read_r
 
 GUARD = "guard"
 PLACE = "host"
-# A child that the program had forked and that had not yet become what it was started for carries no mark until then.
-_NEWBORN_S = 0.5
 
 
 def start_guard(run_file: RunFile) -> subprocess.Popen[bytes]:
@@ -87,8 +84,6 @@ def guard_run(path: Path) -> None:
     """
     wait_for_end(read_run_file(path).owner)
     if path.exists():
-        sweep(read_run_file(path))
-        time.sleep(_NEWBORN_S)
         clean_run(read_run_file(path))
 
 

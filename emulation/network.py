@@ -144,7 +144,7 @@ class EmulatedNetwork(RunningNetwork):
         ------
         MissingRequirementError
             The machine lacks something that the options need.
-        CommandError, ProcessError, EmulationTimeoutError
+        CommandError, ProcessError, EmulationTimeoutError, BfdUnstableError
             A program failed or did not become ready.
         """
         require_emulation()

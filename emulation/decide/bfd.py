@@ -27,11 +27,12 @@ class BfdChoice:
 
 
 def choose_bfd_interval(flaps_by_interval: Mapping[int, int]) -> BfdChoice:
-    """The shortest interval without a flap; else the one with the fewest (the longest of those).
+    """The shortest interval without a flap; else the longest.
 
     Parameters
     ----------
     flaps_by_interval : mapping of interval (ms) to flaps seen while nothing failed
+        Counts are not compared: a probe ends at the first flaps that it sees.
 
     Examples
     --------
@@ -44,5 +45,4 @@ def choose_bfd_interval(flaps_by_interval: Mapping[int, int]) -> BfdChoice:
     quiet = [interval for interval, count in flaps if count == 0]
     if quiet:
         return BfdChoice(quiet[0], stable=True, flaps=flaps)
-    fewest = min(count for _, count in flaps)
-    return BfdChoice(max(interval for interval, count in flaps if count == fewest), stable=False, flaps=flaps)
+    return BfdChoice(flaps[-1][0], stable=False, flaps=flaps)

@@ -19,6 +19,7 @@ from experiments.loadgen.misbehave import SETTLE_S, has_begun, misbehaving, repo
 from experiments.loadgen.pacing import LONGEST_WAIT_S
 from experiments.loadgen.ports import free_port
 from experiments.loadgen.rogue import RogueSwitch
+from machine.places import usable_processor
 from mininet_topos.topology import Topology
 from ovsdb_backup.urgency import Urgency
 
@@ -70,7 +71,8 @@ def measure_beside(controller: Controller, topology: Topology, kind: str, asking
     good, bad = divided(topology)
     rate_pps = asking.rogue_pps or (FLOOD_PPS if kind == "flood" else None)
     claimed, controller_id = tuple(each.dpid for each in good), controller_id_of(controller.table, LOW)
-    processor = rogue_processor(os.sched_getaffinity(0))
+    # On a single processor all have to share it.
+    processor = usable_processor(-1) if len(os.sched_getaffinity(0)) > 1 else None
     rogue = RogueSwitch(bad.dpid, bad.ports, claimed, ROGUE_HOST, rate_pps, controller_id, processor)
     port = free_port()
     settings = {"ARMOR_REST_PORT": "0", "ARMOR_PSO_METRICS_PORT": str(port + _METRICS_AFTER)}
@@ -85,17 +87,6 @@ def measure_beside(controller: Controller, topology: Topology, kind: str, asking
             windows = _windows(switches, (controller.targets(HOST, port), kind, rogue), asking, say)
         watched.sample()
         return _result(controller, kind, windows, watched)
-
-
-def rogue_processor(processors: set[int]) -> int | None:
-    """The processor of the rogue switch, of those that may be used; None: there is only one, which all share.
-
-    Examples
-    --------
-    >>> rogue_processor({0, 1}), rogue_processor({3})
-    (1, None)
-    """
-    return max(processors) if len(processors) > 1 else None
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class ReactiveApp(MessageApp):
         self._idle_timeout_s, self._paths = own.idle_timeout_s, PathSetup(routes, own.options)
         self._live = live_topology.LiveTopology(live_topology.Expected(topology))
         self._edge = edge_state(hosts_of(topology))
-        self._packet_ins_per_s, now_s = own.packet_ins.per_s, time.monotonic()
+        now_s = time.monotonic()
         self._allowances = {dpid: Allowance(own.packet_ins, now_s) for dpid in self._live.expected.node_of}
 
     @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])
@@ -136,8 +136,9 @@ class ReactiveApp(MessageApp):
         self._route()
 
     def _packet_in(self, dpid: int, node: str, packet: PacketIn) -> None:
-        if not self._allowances[dpid].admits(time.monotonic()):
-            text = f"it sends more than {self._packet_ins_per_s:g} packet-ins a second; this one is not answered"
+        allowance = self._allowances[dpid]
+        if not allowance.admits(time.monotonic()):
+            text = f"it sends more than {allowance.rate.per_s:g} packet-ins a second; this one is not answered"
             self.faults.report("packet-in flood", f"{text} (setting packet_ins_per_s of [reactive])", node)
             return
         arp = read_arp(packet.data)

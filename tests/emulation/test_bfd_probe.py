@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulation import bfd_probe, status
-from emulation.status import EmulationTimeoutError
+from emulation.bfd_probe import BfdUnstableError
 
 
 @pytest.fixture
@@ -38,6 +38,6 @@ def test_an_interval_at_which_sessions_do_not_come_up_gives_way_to_a_longer_one(
 def test_sessions_that_come_up_at_no_interval_are_an_error(up_from_ms):
     up_from_ms["up_from_ms"] = 1000
     with pytest.raises(
-        EmulationTimeoutError, match="BFD sessions with 50 ms still missing after 30 s: s1 port 2, s2 port 2"
+        BfdUnstableError, match="BFD sessions with 50 ms still missing after 30 s: s1 port 2, s2 port 2"
     ):
         bfd_probe.probe_bfd_interval([], {}, (5, 20, 50), watch_s=1.0)

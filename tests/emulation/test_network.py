@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.bfd_probe import bfd_missing, wait_bfd_up
+from emulation.bfd_probe import BfdUnstableError, bfd_missing, wait_bfd_up
 from emulation.clean import clean_all, marked_processes
 from emulation.decide.options import EmulationOptions
 from emulation.decide.switch import SwitchSite
@@ -173,8 +173,9 @@ def test_a_session_that_is_up_with_another_interval_is_waited_for(square: Emulat
     assert set(bfd_missing(square.groups, square.settings, 100)) == set()
     ports = {f"{node} port {port}" for node, port in square.bfd_status()}
     assert set(bfd_missing(square.groups, square.settings, 99)) == ports
-    with pytest.raises(EmulationTimeoutError, match="BFD sessions with 99 ms still missing"):
+    with pytest.raises(BfdUnstableError, match="BFD sessions with 99 ms still missing") as raised:
         wait_bfd_up(square.groups, square.settings, 99, 0.1)
+    assert raised.value.interval_ms == 99
 
 
 def test_two_networks_with_the_same_names_run_side_by_side(square: EmulatedNetwork) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.clean import LiveRunError, clean_all, clean_run, marked_processes
+from emulation.clean import NEWBORN_S, LiveRunError, clean_all, clean_run, marked_processes
 from emulation.runfile import (
     MARKER_NAME,
     RUN_VARIABLE,
@@ -28,6 +28,7 @@ from emulation.runfile import (
     state_dir,
 )
 from mininet_topos.errors import MissingRequirementError
+from tests.patience import wait_until
 
 Starter = Callable[..., "subprocess.Popen[bytes]"]
 MARK = f"mark-of-test-run-{os.getpid()}"  # other runs of these tests may be under way on this machine
@@ -152,6 +153,33 @@ def test_an_abandoned_run_loses_its_processes_folders_and_file_and_nothing_else(
     assert unrelated.poll() is None
     assert other_run.poll() is None
     assert clean_all(folder=tmp_path) == ()
+
+
+def test_a_child_that_gets_its_mark_after_the_first_look_goes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_file = RunFile(folder=tmp_path)
+    become = f"import os; input(); os.execvpe('sleep', ['sleep', '60'], {{'{RUN_VARIABLE}': '{run_file.run_id}'}})"
+    newborn = subprocess.Popen([sys.executable, "-c", become], stdin=subprocess.PIPE)
+    assert newborn.stdin is not None
+    stdin, pause = newborn.stdin, time.sleep
+    abandon(run_file)
+
+    def mark_meanwhile(seconds: float) -> None:
+        pause(seconds)
+        if seconds == NEWBORN_S:
+            stdin.write(b"\n")
+            stdin.close()
+            wait_until(lambda: marked_processes(run_file.run_id), "its mark is there", 30)
+
+    monkeypatch.setattr(time, "sleep", mark_meanwhile)
+    (report,) = clean_all(folder=tmp_path)
+    try:
+        assert report.processes == (f"process {newborn.pid}",)
+        assert newborn.wait() == -9
+    finally:
+        newborn.kill()
+        newborn.wait()
 
 
 def test_what_was_started_last_is_killed_first(

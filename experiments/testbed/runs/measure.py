@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from emulation.bfd_probe import BfdUnstableError
 from emulation.network import EmulatedNetwork
 from emulation.unread_frames import UnreadFrames
 from experiments.analysis.counted import DatagramCount, TcpCount
@@ -25,19 +26,10 @@ from experiments.testbed.runs.inject import Injector, sleep_until
 from experiments.testbed.runs.loads import Counters, tcp_counts
 from experiments.testbed.runs.watching import PortWatch, watched_switches
 from machine.environment import load_per_core
-from mininet_topos.errors import ArmorError
 
 PortKey = tuple[str, int]
 _CHECK_S = 0.6  # before the zero, time to ask all switches for their BFD sessions
 _LEAD_S = 0.3  # from the start of the clients to the first packets
-
-
-class BfdUnstableError(ArmorError):
-    """BFD sessions went down on links that nobody broke: the interval is too short for this machine and load."""
-
-    def __init__(self, interval_ms: int, flaps: int) -> None:
-        super().__init__(f"BFD flapped {flaps} times at an interval of {interval_ms} ms on links that nobody broke")
-        self.interval_ms = interval_ms
 
 
 @dataclass(frozen=True)
@@ -209,7 +201,9 @@ class Flaps:
         """Those until now; raises when there are any and a longer interval can be tried."""
         flaps = self.unexplained()
         if flaps and self._may_raise:
-            raise BfdUnstableError(self._network.bfd_interval_ms, sum(flaps.values()))
+            interval_ms, count = self._network.bfd_interval_ms, sum(flaps.values())
+            message = f"BFD flapped {count} times at an interval of {interval_ms} ms on links that nobody broke"
+            raise BfdUnstableError(interval_ms, message)
         return flaps
 
 

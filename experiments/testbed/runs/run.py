@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from emulation.bfd_probe import BfdUnstableError
 from emulation.decide.options import BFD_CANDIDATES_MS
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
@@ -22,7 +23,7 @@ from experiments.testbed.runs.captures import write_captures
 from experiments.testbed.runs.flow_run import FlowTestbed, failed_at_once, run_flows
 from experiments.testbed.runs.folder import ResultFolder, Work, run_environment
 from experiments.testbed.runs.inject import Injector
-from experiments.testbed.runs.measure import BfdUnstableError, measure
+from experiments.testbed.runs.measure import measure
 from experiments.testbed.runs.parts import BFD_S, dump_reports, emulated_network, options_of, plans_while
 from experiments.testbed.runs.promise import promise_of, tunnel_promise
 from experiments.testbed.runs.readiness import wait_installed, wait_returned_to_all
@@ -210,7 +211,7 @@ class _Run:
     follow: Follow | None
 
     def until_stable(self, interval_ms: int | None) -> tuple[RunResult | FlowResult | FailedRun, int | None]:
-        """Run; when BFD sessions flap that nobody broke, again with a longer interval.
+        """Run; when BFD sessions flap that nobody broke, or do not come up, again with a longer interval.
 
         An interval that the scenario fixes stays; the result then says that it cannot be trusted.
 
@@ -236,7 +237,7 @@ class _Run:
         try:
             return self._once(interval_ms, notes)
         except BfdUnstableError as error:
-            return error
+            return error if self._may_raise(error.interval_ms) else FailedRun(self.variation, error)
         except ArmorError as error:
             if error.exit_code == 2:
                 raise
@@ -258,7 +259,7 @@ class _Run:
                     start_tunnel_agents(network, scenario, work)
                 if scenario.measures_flows:
                     return self._flows(FlowTestbed(network, injection, work, self.planned.plans, self.planned.planner))
-                may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
+                may_raise = self._may_raise(network.bfd_interval_ms)
                 measured = measure(network, Injector(network, injection, scenario), work, may_raise, self._say)
                 self._say("waiting for the primaries to return")
                 dumps = () if self._cannot_refill() else self._dumps(network, work)
@@ -273,6 +274,10 @@ class _Run:
             notices = record.notices if self._notifies() else None
             record = replace(record, bfd_interval_ms=network.bfd_interval_ms, notices=notices)
             return judge(record, self._promise())
+
+    def _may_raise(self, interval_ms: int) -> bool:
+        """Whether a longer BFD interval than this one can be tried."""
+        return self.scenario.bfd_interval_ms is None and next_interval(interval_ms) is not None
 
     def _notifies(self) -> bool:
         return any(is_for_notifications(row) for plan in self.planned.plans.values() for row in plan.flows)

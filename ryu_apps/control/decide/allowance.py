@@ -20,10 +20,15 @@ class Allowance:
     ----------
     now_s
         Time at which everything is left.
+
+    Attributes
+    ----------
+    rate
+        What it allows.
     """
 
     def __init__(self, rate: Rate, now_s: float) -> None:
-        self._rate = rate
+        self.rate = rate
         self._left = rate.at_once
         self._last_s = now_s
 
@@ -36,6 +41,6 @@ class Allowance:
 
     def is_spent(self, now_s: float) -> bool:
         """Whether no more may come at this time."""
-        self._left = min(self._rate.at_once, self._left + max(0.0, now_s - self._last_s) * self._rate.per_s)
+        self._left = min(self.rate.at_once, self._left + max(0.0, now_s - self._last_s) * self.rate.per_s)
         self._last_s = now_s
         return self._left < 1

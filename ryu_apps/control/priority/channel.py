@@ -80,6 +80,7 @@ class ClassChannel:
         self.dpid: int | None = None
         self.link: Link | None = None
         self._is_ready = self._is_paused = False
+        self._has_offended = True  # until it has said whose it is
         self._socket, self._registry, self._is_open = connection, registry, True
         self._urgent = bytearray()
         self._work, self._caught_up = Event(), Event()
@@ -100,16 +101,15 @@ class ClassChannel:
         writer = hub.spawn(self._write)
         self.control(encode.hello(), encode.features_request(next(self._xids)))
         late = hub.spawn_after(timeout_s, self._give_up)
-        is_malformed = False
         try:
             read_messages(self._socket, lambda: self._is_open, self._received)
         except ArmorError as error:
-            is_malformed = True
+            self._has_offended = True
             self._registry.error("malformed")
             _LINES.error("malformed messages", f"per-class connection of {self.address} is closed: {error}")
         finally:
             self._is_open = False
-            if is_malformed or self.dpid is None:
+            if self._has_offended:
                 count_offence(self.address)
             self._registry.channel_closed(self)
             hub.kill(late)
@@ -188,6 +188,7 @@ class ClassChannel:
         elif head.msg_type == MsgType.FEATURES_REPLY:
             before, self.dpid = self.dpid, switch_of(self.dpid, message)
             if before is None:
+                self._has_offended = False
                 self._registry.channel_known(self)
         elif head.msg_type == MsgType.BARRIER_REPLY:
             self._replies.pop(head.xid, _nothing)()

@@ -1,8 +1,9 @@
 """Rewrites routes around failed links, and back (what and when: plan/restoration.py, decide/restoration.py).
 
-Stands where a ReturnCoordinator stands, for schemes whose controller acts on failures. It never waits: port states that
-come in one turn of the event loop are rewritten for together, those that come later by the next rewriting, which
-begins although the switches have not yet confirmed the one before (messages to a switch stay in order).
+Stands where a ReturnCoordinator stands, for schemes whose controller acts on failures. It never waits for switches: a
+rewriting begins although they have not yet confirmed the one before (messages to a switch stay in order). Port states
+that come in one turn of the event loop are rewritten for together, and so are those that came while the last rewriting
+was computed. Without that, many links that fail at once would be rewritten for one by one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from ryu_apps.control.faults import Faults
 from ryu_apps.control.route_configuration import SwitchRoutes
 from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import FlowRow
+
+# A message passes at most four greenlets on its way (turns.py); after as many turns without news none is on its way.
+_QUIET_TURNS = 4
 
 
 class Rewriting(Protocol):
@@ -90,6 +94,7 @@ class Restorer:
         self._faults = faults
         self._connected = connected
         self._due_since_s: float | None = None
+        self._gather_until_s = 0.0
 
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
         """Ports are live or down now; routes follow as soon as this turn of the event loop is over."""
@@ -137,8 +142,9 @@ class Restorer:
 
     def _rewrite(self) -> None:
         """Send every switch what changes; do not wait for answers."""
+        self._gather()
         began_s, self._due_since_s = self._due_since_s, None
-        links = self.avoidance.avoided
+        links, computing_since_s = self.avoidance.avoided, time.monotonic()
         with self._faults.surfaced("restoration"):
             self._rewriting.avoid(links)
             changing = {
@@ -148,6 +154,16 @@ class Restorer:
             }
             senders = [hub.spawn(self._send, routes, node) for node, routes in changing.items()]
             hub.spawn(self._confirm, senders, links, began_s)
+        now_s = time.monotonic()
+        self._gather_until_s = now_s + (now_s - computing_since_s)
+
+    def _gather(self) -> None:
+        """Let port states be heard that came while the last rewriting was computed; for as long as it took at most."""
+        quiet = 0
+        while quiet < _QUIET_TURNS and time.monotonic() < self._gather_until_s:
+            before = self.avoidance.avoided
+            hub.sleep(0)
+            quiet = quiet + 1 if self.avoidance.avoided == before else 0
 
     def _send(self, routes: SwitchRoutes, node: str) -> int:
         """Rows that were changed at a switch, once it has confirmed."""
